@@ -1,0 +1,2 @@
+//! The `baler` binary.
+fn main() {}
