@@ -1,0 +1,257 @@
+//! What was decided. Events are all that is ever written: in the past tense, complete, and never reinterpreted.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use crate::file::{File, FilePath, Identity, Level};
+use crate::ids::{JobId, JournalId, Partition, RangeId, Sequence, TableName, Token, WatcherId, WorkerId};
+use crate::job::{CancelReason, Finished, Why};
+use crate::lease::HostLock;
+use crate::names::Attempt;
+use crate::table::TableSpec;
+use crate::time::{Millis, StoreTime};
+
+/// One entry of the journal.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Batch {
+    /// Its number.
+    pub sequence: Sequence,
+    /// When the store wrote the entry before it, as far as the writer knows.
+    pub parent_time: Option<StoreTime>,
+    /// What was decided, in order. Each is applied on the state after those before it.
+    pub events: Vec<Event>,
+}
+
+/// Something that was decided.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Event {
+    /// A journal began here. Always the first event of the first entry.
+    JournalCreated {
+        /// Its id.
+        journal: JournalId,
+    },
+    /// Nothing but the time was wanted: the next entry carries when this one was written.
+    Ticked,
+
+    /// A table began.
+    TableCreated {
+        /// Its name.
+        table: TableName,
+        /// What it is.
+        spec: Arc<TableSpec>,
+    },
+    /// A table's settings changed, for jobs planned from now on.
+    TableAltered {
+        /// Its name.
+        table: TableName,
+        /// What it is now.
+        spec: Arc<TableSpec>,
+    },
+    /// Files became live.
+    FilesAdded {
+        /// In this table.
+        table: TableName,
+        /// These.
+        files: Vec<Arc<File>>,
+    },
+    /// Live files are gone or overwritten, by somebody else.
+    FilesLost {
+        /// From this table.
+        table: TableName,
+        /// These.
+        paths: Vec<FilePath>,
+    },
+    /// Consumed files are no longer where they were consumed.
+    ConsumedGone {
+        /// In this table.
+        table: TableName,
+        /// These.
+        paths: Vec<FilePath>,
+    },
+    /// Files were marked as bad. A live one is no longer live in the planner's eyes, but stays where it is.
+    FilesQuarantined {
+        /// In this table.
+        table: TableName,
+        /// These.
+        files: Vec<Quarantined>,
+    },
+    /// The marks were taken back.
+    QuarantineLifted {
+        /// In this table.
+        table: TableName,
+        /// From these.
+        paths: Vec<FilePath>,
+    },
+
+    /// A job was planned. Its inputs are held from now on.
+    JobPlanned {
+        /// Its number.
+        job: JobId,
+        /// Its table.
+        table: TableName,
+        /// Its partition.
+        partition: Partition,
+        /// What it will replace.
+        inputs: Vec<FilePath>,
+        /// The level of its outputs.
+        output_level: Level,
+        /// Why.
+        why: Why,
+    },
+    /// A worker may work on a range. The token is where this event stands.
+    RangeLeased {
+        /// Of this job.
+        job: JobId,
+        /// This range.
+        range: RangeId,
+        /// Who works.
+        worker: WorkerId,
+        /// Who answers for it.
+        watcher: WatcherId,
+        /// How the watcher's death can be seen on its machine.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        host: Option<HostLock>,
+    },
+    /// An attempt ended without a result.
+    RangeReleased {
+        /// The attempt.
+        attempt: Attempt,
+        /// Why.
+        why: ReleaseReason,
+    },
+    /// An attempt finished its range; its outputs belong to the job.
+    RangeFinished {
+        /// Of this job.
+        job: JobId,
+        /// This range.
+        range: RangeId,
+        /// What it made.
+        finished: Finished,
+    },
+    /// The outputs took the inputs' place in the state; they must now be published.
+    JobCompacted {
+        /// The job.
+        job: JobId,
+    },
+    /// Every output is under its final name.
+    JobPublished {
+        /// The job.
+        job: JobId,
+        /// The lease it was published under.
+        token: Token,
+        /// The outputs' identities, in order.
+        identities: Vec<Identity>,
+    },
+    /// The job is done.
+    JobCommitted {
+        /// The job.
+        job: JobId,
+    },
+    /// The job ended without effect.
+    JobCancelled {
+        /// The job.
+        job: JobId,
+        /// Why.
+        why: CancelReason,
+    },
+
+    /// A watcher is alive.
+    WatcherRenewed {
+        /// Which.
+        watcher: WatcherId,
+    },
+    /// A watcher has stood still for too long. Leases it watched for itself were released by events of their own
+    /// before this one; the others are now watched by another.
+    WatcherTakenOver {
+        /// Which.
+        watcher: WatcherId,
+        /// Who answers for what is left.
+        by: WatcherId,
+    },
+    /// Workers that lost their watcher found another.
+    LeasesRewatched {
+        /// The attempts.
+        attempts: Vec<Attempt>,
+        /// Who answers for them now.
+        watcher: WatcherId,
+    },
+
+    /// Replaced files were renamed out of the readers' sight.
+    SetAside {
+        /// Their names there.
+        asides: Vec<FilePath>,
+    },
+    /// Replaced files were gone or overwritten before they could be set aside: nothing of them is left to delete.
+    NothingToSetAside {
+        /// The names they would have had.
+        asides: Vec<FilePath>,
+    },
+    /// These may be deleted from now on, and by nobody else's decision.
+    DeletionDue {
+        /// Of this table.
+        table: TableName,
+        /// These.
+        paths: Vec<FilePath>,
+    },
+    /// These are gone.
+    Deleted {
+        /// These.
+        paths: Vec<FilePath>,
+    },
+    /// A sweep found an ended attempt's folder empty.
+    LeftoverSwept {
+        /// The attempt.
+        attempt: Attempt,
+    },
+    /// A second sweep did: nothing more is expected there.
+    LeftoverForgotten {
+        /// The attempt.
+        attempt: Attempt,
+    },
+
+    /// A reader promised to be reading the table as it stands.
+    Pinned {
+        /// The table.
+        table: TableName,
+        /// Who.
+        owner: Arc<str>,
+        /// For how long at most.
+        lifetime: Millis,
+    },
+    /// The reader is done.
+    Unpinned {
+        /// The entry that pinned.
+        pin: Sequence,
+    },
+}
+
+/// A mark on a file: this version of it is not merged any more.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Quarantined {
+    /// The file.
+    pub path: FilePath,
+    /// This version of it.
+    pub identity: Identity,
+    /// Why, in words.
+    pub reason: Arc<str>,
+}
+
+/// Why an attempt ended without a result. Only `InputFault` counts against the job.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum ReleaseReason {
+    /// The worker was asked to stop.
+    Drained,
+    /// Its watcher was taken over, and with it the worker.
+    TakenOver,
+    /// It renewed but moved nothing.
+    Stalled,
+    /// Something is wrong with the worker's machine: no space, no memory.
+    NodeFault(Arc<str>),
+    /// The store refused or failed.
+    StoreFault(Arc<str>),
+    /// Something is wrong with the inputs.
+    InputFault(Arc<str>),
+    /// An input is not what it was when the job was planned.
+    InputsChanged,
+}

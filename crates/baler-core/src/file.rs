@@ -1,0 +1,217 @@
+//! A file: one immutable object with what is known of it.
+
+use std::fmt;
+use std::str::FromStr;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use crate::ids::{JobId, NotAnId, Partition, Sequence, parse_hex_128};
+use crate::time::StoreTime;
+
+/// Where a path is counted from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub enum Place {
+    /// The root that holds the journal.
+    #[default]
+    Root,
+    /// The folder that a table with `--output` reads from, and never writes to.
+    Source,
+}
+
+/// A file's name: a place and a path below it, with `/` between folders.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct FilePath {
+    /// Where the path begins.
+    #[serde(default, skip_serializing_if = "is_root")]
+    pub place: Place,
+    /// The path below it.
+    pub path: Arc<str>,
+}
+
+fn is_root(place: &Place) -> bool {
+    *place == Place::Root
+}
+
+impl FilePath {
+    /// A path below the root.
+    pub fn in_root(path: impl Into<Arc<str>>) -> Self {
+        Self {
+            place: Place::Root,
+            path: path.into(),
+        }
+    }
+
+    /// A path below the source of a table with `--output`.
+    pub fn in_source(path: impl Into<Arc<str>>) -> Self {
+        Self {
+            place: Place::Source,
+            path: path.into(),
+        }
+    }
+
+    /// The folder part, empty at the top: the partition of a plain table.
+    pub fn folder(&self) -> &str {
+        self.path.rsplit_once('/').map_or("", |(folder, _)| folder)
+    }
+
+    /// The last part of the path.
+    pub fn name(&self) -> &str {
+        self.path.rsplit_once('/').map_or(&self.path, |(_, name)| name)
+    }
+}
+
+impl fmt::Display for FilePath {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.path)
+    }
+}
+
+/// Which version of an object this is. Two versions of one path differ in it.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Identity {
+    /// ETag on a store; inode and modification time in a directory.
+    pub tag: Arc<str>,
+    /// Length of the object.
+    pub bytes: u64,
+    /// When the store says it was written.
+    pub modified: StoreTime,
+}
+
+/// How far a file has been compacted. Files arrive at level 0.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Level(pub u8);
+
+impl Level {
+    /// The level above, or this one at the top.
+    pub fn up(self) -> Self {
+        Self((self.0 + 1).min(crate::limits::LEVEL_MAX))
+    }
+}
+
+/// Inclusive bounds of a file's sort keys, in an encoding whose byte order is the key order. They may be loose.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct KeyRange {
+    /// No key is below this.
+    #[serde(with = "hex_bytes")]
+    pub min: Box<[u8]>,
+    /// No key is above this.
+    #[serde(with = "hex_bytes")]
+    pub max: Box<[u8]>,
+}
+
+/// An order-independent hash of a multiset of rows: the wrapping sum of 128-bit row hashes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(into = "String", try_from = "String")]
+pub struct Digest(pub u128);
+
+impl Digest {
+    /// The digest of both multisets together.
+    #[must_use]
+    pub fn plus(self, other: Self) -> Self {
+        Self(self.0.wrapping_add(other.0))
+    }
+}
+
+impl std::iter::Sum for Digest {
+    fn sum<I: Iterator<Item = Self>>(digests: I) -> Self {
+        digests.fold(Self::default(), Self::plus)
+    }
+}
+
+impl fmt::Display for Digest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:032x}", self.0)
+    }
+}
+
+impl From<Digest> for String {
+    fn from(digest: Digest) -> Self {
+        digest.to_string()
+    }
+}
+
+impl TryFrom<String> for Digest {
+    type Error = NotAnId;
+    fn try_from(text: String) -> Result<Self, NotAnId> {
+        text.parse()
+    }
+}
+
+impl FromStr for Digest {
+    type Err = NotAnId;
+    fn from_str(text: &str) -> Result<Self, NotAnId> {
+        parse_hex_128(text).map(Self).ok_or(NotAnId)
+    }
+}
+
+/// Who wrote a file, and so how it may be deleted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Origin {
+    /// Somebody else named it: it may be deleted only if it is still the version that was consumed.
+    #[default]
+    Foreign,
+    /// Baler named it, uniquely: the name is enough.
+    Job(JobId),
+}
+
+/// One immutable object and its metadata.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct File {
+    /// Its name.
+    pub path: FilePath,
+    /// Which version of that name.
+    pub identity: Identity,
+    /// The boundary that no merge of it crosses.
+    pub partition: Partition,
+    /// How far it has been compacted.
+    pub level: Level,
+    /// Rows, as its footer says.
+    pub rows: u64,
+    /// Bounds of its sort keys, where they are known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub keys: Option<KeyRange>,
+    /// Digest of its rows, once they have been read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub digest: Option<Digest>,
+    /// XXH3-128 of its bytes, for files that Baler wrote.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub checksum: Option<Digest>,
+    /// Who wrote it.
+    #[serde(default)]
+    pub origin: Origin,
+    /// The entry that made it live.
+    #[serde(default)]
+    pub added: Sequence,
+    /// Set on the halves of a pair that failed only together: the job that failed. Files with the same mark
+    /// never share a job again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub apart: Option<JobId>,
+}
+
+impl File {
+    /// Length of the object.
+    pub fn bytes(&self) -> u64 {
+        self.identity.bytes
+    }
+}
+
+mod hex_bytes {
+    use serde::{Deserialize, Deserializer, Serializer, de::Error};
+
+    pub(super) fn serialize<S: Serializer>(bytes: &[u8], serializer: S) -> Result<S::Ok, S::Error> {
+        let digits: String = bytes.iter().map(|b| format!("{b:02x}")).collect();
+        serializer.serialize_str(&digits)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Box<[u8]>, D::Error> {
+        let digits = std::borrow::Cow::<str>::deserialize(deserializer)?;
+        if !digits.is_ascii() || digits.len() % 2 != 0 {
+            return Err(D::Error::custom("expected an even number of hexadecimal digits"));
+        }
+        (0..digits.len())
+            .step_by(2)
+            .map(|at| u8::from_str_radix(&digits[at..at + 2], 16).map_err(D::Error::custom))
+            .collect()
+    }
+}

@@ -1,0 +1,64 @@
+//! What is to be deleted. Deletion follows these durable, positive lists, never a pattern or "what I don't know".
+//!
+//! ```text
+//! plain table   replaced ─▶ ToSetAside ─(renamed aside)─▶ Waiting ─(grace)─▶ Due ─(deleted)─▶ forgotten
+//! native table  replaced ───────────────────────────────▶ Waiting ─(grace)─▶ Due ─(deleted)─▶ forgotten
+//! leftover      found by a sweep of an ended attempt ────────────────────▶ Due ─(deleted)─▶ forgotten
+//! ```
+//!
+//! Once something is `Due` nobody may add, pin or bring it back: it may be gone at any moment.
+
+use serde::{Deserialize, Serialize};
+
+use crate::file::{FilePath, Identity};
+use crate::ids::{Sequence, TableName};
+use crate::names::Attempt;
+
+/// An object on its way out. The state files it under the name that will be deleted.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Garbage {
+    /// Whose it was.
+    pub table: TableName,
+    /// How far it is.
+    pub stage: Stage,
+    /// The entry in which its present stage began.
+    pub since: Sequence,
+    /// The versions of the table that show it: from this entry, up to but without `replaced`.
+    pub added: Sequence,
+    /// The entry that replaced it.
+    pub replaced: Sequence,
+    /// For a file of a plain table: where it lay, and which version was consumed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub original: Option<Original>,
+}
+
+/// A replaced file of a plain table, as it was consumed.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Original {
+    /// Where it lay.
+    pub path: FilePath,
+    /// The version whose rows are in the outputs. Any other version found there is somebody's new data.
+    pub identity: Identity,
+}
+
+/// How far an object is on its way out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Stage {
+    /// To be renamed out of the readers' sight.
+    ToSetAside,
+    /// In its grace period.
+    Waiting,
+    /// On a durable deletion list.
+    Due,
+}
+
+/// An ended attempt whose folder may still hold objects.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Leftover {
+    /// The attempt.
+    pub attempt: Attempt,
+    /// The entry that ended it, or in which it was last seen with something in it.
+    pub since: Sequence,
+    /// Whether a sweep since then found nothing. A second one, a grace period later, forgets it.
+    pub swept: bool,
+}

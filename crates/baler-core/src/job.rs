@@ -1,0 +1,300 @@
+//! A job: the decision to replace these files by a merge of them. What it needs is frozen when it is planned.
+
+use std::fmt;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use crate::file::{Digest, File, FilePath, KeyRange, Level};
+use crate::ids::{JobId, Partition, RangeId, Sequence, TableName, Token};
+use crate::lease::Lease;
+use crate::table::MergeSpec;
+
+/// Where a job stands.
+///
+/// ```text
+///  Open ───────────▶ Compacted ───────────▶ Committed     (final)
+///   │   last range       │      published
+///   │   finished         │ outputs lost before they were published
+///   └────────────────────┴────────────────▶ Cancelled     (final)
+/// ```
+///
+/// | step | who causes it |
+/// |---|---|
+/// | → Open | the planner, in a poll; bisection of a failed job |
+/// | Open → Compacted | `Finish` of the last range; in the state the outputs have taken the inputs' place |
+/// | Open → Committed | the same for a native table, in the same append |
+/// | Compacted → Committed | `Published`: every output is under its final name |
+/// | → Cancelled | inputs gone or changed, bisected, outputs lost, an operator |
+///
+/// A final state never changes again: such a job leaves the table of jobs, and only a summary of it stays.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum JobStatus {
+    /// Planned or running: look at its ranges.
+    Open,
+    /// The outputs are durable and stand in the state; they are being published.
+    Compacted,
+    /// Done.
+    Committed,
+    /// Ended without effect.
+    Cancelled,
+}
+
+/// The decision to replace these files by a merge of them.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Job {
+    /// Its number.
+    pub id: JobId,
+    /// The table it works on.
+    pub table: TableName,
+    /// The partition it stays in.
+    pub partition: Partition,
+    /// What is replaced, in the order that breaks ties: later inputs win.
+    pub inputs: Vec<Arc<File>>,
+    /// The level of what replaces it.
+    pub output_level: Level,
+    /// Why the planner chose it.
+    pub why: Why,
+    /// How to merge.
+    pub merge: Arc<MergeSpec>,
+    /// Where it stands. Never a final state here.
+    pub status: JobStatus,
+    /// Stretches of its key space.
+    pub ranges: Vec<Range>,
+    /// The publishing of its outputs, in a plain table.
+    pub publish: Range,
+    /// The entry that planned it.
+    pub planned: Sequence,
+    /// Reported faults of its inputs.
+    pub input_faults: u32,
+    /// What went wrong last.
+    pub last_error: Option<Arc<str>>,
+}
+
+impl Job {
+    /// The sum of its inputs' lengths.
+    pub fn bytes(&self) -> u64 {
+        self.inputs.iter().map(|file| file.bytes()).sum()
+    }
+
+    /// The sum of its inputs' rows.
+    pub fn rows(&self) -> u64 {
+        self.inputs.iter().map(|file| file.rows).sum()
+    }
+
+    /// One of its ranges; `None` if it has no such range.
+    pub fn range(&self, id: RangeId) -> Option<&Range> {
+        match id {
+            RangeId::Keys(index) => self.ranges.get(index as usize),
+            RangeId::Publish => Some(&self.publish),
+        }
+    }
+
+    pub(crate) fn range_mut(&mut self, id: RangeId) -> Option<&mut Range> {
+        match id {
+            RangeId::Keys(index) => self.ranges.get_mut(index as usize),
+            RangeId::Publish => Some(&mut self.publish),
+        }
+    }
+
+    /// Every range with its id, publishing last.
+    pub fn ranges(&self) -> impl Iterator<Item = (RangeId, &Range)> {
+        let keys = (0u32..).map(RangeId::Keys).zip(&self.ranges);
+        keys.chain([(RangeId::Publish, &self.publish)])
+    }
+
+    /// The ranges that a worker could take now.
+    pub fn free_ranges(&self) -> impl Iterator<Item = RangeId> {
+        let publishing = self.status == JobStatus::Compacted;
+        self.ranges()
+            .filter(move |(id, range)| range.is_free() && (*id == RangeId::Publish) == publishing)
+            .map(|(id, _)| id)
+    }
+
+    /// The leases on its ranges.
+    pub fn leases(&self) -> impl Iterator<Item = (RangeId, &Lease)> {
+        self.ranges().filter_map(|(id, range)| Some((id, range.lease()?)))
+    }
+
+    /// What its finished ranges made.
+    pub fn finished(&self) -> impl Iterator<Item = (RangeId, &Finished)> {
+        self.ranges()
+            .filter_map(|(id, range)| Some((id, range.finished()?)))
+    }
+
+    /// The outputs of its finished ranges, in key order.
+    pub fn outputs(&self) -> impl Iterator<Item = &Output> {
+        self.finished().flat_map(|(_, finished)| &finished.outputs)
+    }
+}
+
+/// Part of a job: the unit of lease, checkpoint and fan-out.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Range {
+    /// Where it stands.
+    pub status: RangeStatus,
+    /// Leases granted on it so far.
+    pub attempts: u32,
+}
+
+impl Range {
+    fn is_free(&self) -> bool {
+        self.status == RangeStatus::Free
+    }
+
+    /// The lease on it, while somebody works on it.
+    pub fn lease(&self) -> Option<&Lease> {
+        match &self.status {
+            RangeStatus::Leased(lease) => Some(lease),
+            RangeStatus::Free | RangeStatus::Finished(_) => None,
+        }
+    }
+
+    /// What it made, once it is finished.
+    pub fn finished(&self) -> Option<&Finished> {
+        match &self.status {
+            RangeStatus::Finished(finished) => Some(finished),
+            RangeStatus::Free | RangeStatus::Leased(_) => None,
+        }
+    }
+}
+
+/// `Free → Leased → Finished`; a lost or released lease goes back to `Free`. Finished never changes again.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum RangeStatus {
+    /// Nobody works on it.
+    #[default]
+    Free,
+    /// An attempt is under way.
+    Leased(Lease),
+    /// Its outputs are durable and belong to the job.
+    Finished(Finished),
+}
+
+/// What a finished range made, and the figures that prove it.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Finished {
+    /// The attempt that finished it.
+    pub token: Token,
+    /// What it wrote.
+    pub outputs: Vec<Output>,
+    /// What it read of each input, in the job's order.
+    pub reads: Vec<InputRead>,
+    /// Rows that a rule let go.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub drops: Vec<Dropped>,
+}
+
+/// A file that an attempt wrote.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Output {
+    /// Its number within the attempt.
+    pub part: u32,
+    /// Its final name.
+    pub path: FilePath,
+    /// Length in bytes.
+    pub bytes: u64,
+    /// Rows that the encoder was handed.
+    pub rows: u64,
+    /// Digest of these rows.
+    pub digest: Digest,
+    /// XXH3-128 of its bytes.
+    pub checksum: Digest,
+    /// Bounds of its sort keys, if it is sorted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub keys: Option<KeyRange>,
+}
+
+/// What one range read of one input.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct InputRead {
+    /// Rows that fell into the range.
+    pub rows: u64,
+    /// Their digest, taken before the merge.
+    pub digest: Digest,
+}
+
+/// Rows that a rule let go, declared and counted.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Dropped {
+    /// Which rule.
+    pub rule: Arc<str>,
+    /// How many rows.
+    pub rows: u64,
+    /// Their digest.
+    pub digest: Digest,
+}
+
+/// Why the planner chose a job's inputs.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Why {
+    /// So many small files of a level have come together.
+    SmallFiles,
+    /// Their key ranges overlap.
+    Overlap,
+    /// They have waited long enough.
+    Age,
+    /// One half of a job that failed, to find out which file is to blame.
+    Bisected {
+        /// The job that failed.
+        of: JobId,
+    },
+}
+
+impl fmt::Display for Why {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::SmallFiles => f.write_str("small files"),
+            Self::Overlap => f.write_str("overlapping keys"),
+            Self::Age => f.write_str("waited long enough"),
+            Self::Bisected { of } => write!(f, "half of failed job {of}"),
+        }
+    }
+}
+
+/// Why a job ended without effect.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum CancelReason {
+    /// An input was removed or overwritten by somebody else.
+    InputsChanged(Vec<FilePath>),
+    /// An input was found to be bad and is quarantined.
+    InputQuarantined(Vec<FilePath>),
+    /// Its halves are tried instead.
+    Bisected,
+    /// Its outputs vanished before they were published; its inputs stand as before.
+    OutputsLost(Vec<FilePath>),
+    /// Somebody asked for it.
+    Operator,
+}
+
+/// What stays of a finished job in the state.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct JobSummary {
+    /// Its number.
+    pub id: JobId,
+    /// Its table.
+    pub table: TableName,
+    /// Its partition.
+    pub partition: Partition,
+    /// `Committed` or `Cancelled`.
+    pub status: JobStatus,
+    /// Why it was cancelled.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cancelled: Option<CancelReason>,
+    /// Files that were replaced.
+    pub files_in: u64,
+    /// Files that replaced them.
+    pub files_out: u64,
+    /// Rows read.
+    pub rows_in: u64,
+    /// Rows written.
+    pub rows_out: u64,
+    /// Rows that a rule let go.
+    pub rows_dropped: u64,
+    /// Bytes read.
+    pub bytes_in: u64,
+    /// Bytes written.
+    pub bytes_out: u64,
+    /// The entry that ended it.
+    pub ended: Sequence,
+}

@@ -1,0 +1,55 @@
+//! Every bound of the state machine, in one place. Relations between them are checked when this compiles.
+
+use crate::time::Millis;
+
+/// Jobs that are planned or running at once, over all tables.
+pub const OPEN_JOBS_MAX: usize = 10_000;
+
+/// Jobs planned for each free slot that a poll reports: what capacity is evidence for.
+pub const JOBS_PLANNED_PER_SLOT: usize = 4;
+
+/// Finished jobs that the state remembers.
+pub const RECENT_JOBS_MAX: usize = 256;
+
+/// Files in one `FilesAdded` event; larger adoptions take several batches.
+pub const FILES_PER_EVENT_MAX: usize = 2_000;
+
+/// Paths in one deletion list.
+pub const DELETIONS_PER_EVENT_MAX: usize = 1_000;
+
+/// Input faults after which a job is bisected, or its only file quarantined.
+pub const INPUT_FAULTS_MAX: u32 = 2;
+
+/// Levels a file can climb.
+pub const LEVEL_MAX: u8 = 7;
+
+/// Inputs of one job.
+pub const JOB_INPUTS_MAX: usize = 4_096;
+
+/// A job's input bytes, as a multiple of the target file size.
+pub const JOB_TARGETS_MAX: u64 = 16;
+
+/// Time marks that the state keeps. Dropping one only makes a duration begin later.
+pub const TIME_MARKS_MAX: usize = 4_096;
+
+/// How long a replaced or left-over object stays before it is deleted, unless the table says otherwise.
+pub const GRACE_DEFAULT: Millis = Millis::from_secs(60 * 60);
+
+/// How long a small file waits for company before it is merged all the same.
+pub const AGE_TRIGGER_DEFAULT: Millis = Millis::from_secs(24 * 60 * 60);
+
+/// The target size of output files, unless the table says otherwise.
+pub const TARGET_BYTES_DEFAULT: u64 = 512 << 20;
+
+/// Rows in an output's row group.
+pub const ROW_GROUP_ROWS_DEFAULT: u64 = 1_000_000;
+
+/// Bytes of a key bound that are kept in the state.
+pub const KEY_BOUND_BYTES_MAX: usize = 256;
+
+/// Characters of a reason or an error message that are kept in the state.
+pub const REASON_CHARS_MAX: usize = 500;
+
+const _: () = assert!(JOBS_PLANNED_PER_SLOT < OPEN_JOBS_MAX);
+const _: () = assert!(JOB_INPUTS_MAX >= 2);
+const _: () = assert!(JOB_TARGETS_MAX >= 2);

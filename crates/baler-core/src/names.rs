@@ -1,0 +1,184 @@
+//! Names of the objects that Baler writes. Two attempts, two ranges or two journals never share one, and what an
+//! attempt may have left behind lies under a prefix that the journal knows without listing the bucket.
+//!
+//! ```text
+//! day=1/baler-<journal>-<job>-<range>-<token>-<part>.parquet     an output under its final name
+//! _baler/staging/<job>-<range>-<token>/<part>.staged             the same, before it is published
+//! _baler/aside/<job>/<input>.aside                               a replaced file of a plain table, in its grace
+//! ```
+//!
+//! Nothing under `_baler` ends in `.parquet`: a reader's recursive glob must not find it.
+
+use std::sync::Arc;
+
+use crate::file::{FilePath, Place};
+use crate::ids::{JobId, JournalId, Partition, RangeId, Sequence, Token};
+
+/// The folder below a root that belongs to Baler.
+pub const BALER_FOLDER: &str = "_baler";
+
+/// One worker's try at a range.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+pub struct Attempt {
+    /// The job tried.
+    pub job: JobId,
+    /// The part of it.
+    pub range: RangeId,
+    /// The lease it was tried under.
+    pub token: Token,
+}
+
+impl Attempt {
+    /// Everything that this attempt may have left behind lies below this folder of the root.
+    pub fn staging_folder(&self) -> String {
+        format!(
+            "{BALER_FOLDER}/staging/{}-{}-{}",
+            self.job, self.range, self.token
+        )
+    }
+
+    /// Where part number `part` is written before it is published.
+    pub fn staged(&self, part: u32) -> FilePath {
+        FilePath::in_root(format!("{}/{part}.staged", self.staging_folder()))
+    }
+
+    /// The final name of part number `part`.
+    pub fn output(&self, journal: JournalId, partition: &Partition, part: u32) -> FilePath {
+        let name = format!(
+            "baler-{journal}-{}-{}-{}-{part}.parquet",
+            self.job, self.range, self.token
+        );
+        let path = if partition.as_str().is_empty() {
+            name
+        } else {
+            format!("{partition}/{name}")
+        };
+        FilePath::in_root(path)
+    }
+}
+
+/// Where a replaced file of a plain table waits for its deletion. Fixed by the commit, so the name is in the
+/// journal before the file is moved.
+pub fn aside(job: JobId, input: usize) -> FilePath {
+    FilePath::in_root(format!("{BALER_FOLDER}/aside/{job}/{input}.aside"))
+}
+
+/// An output's final name, taken apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OutputName {
+    /// The journal that granted the attempt.
+    pub journal: JournalId,
+    /// The attempt that wrote it.
+    pub attempt: Attempt,
+    /// Which of its outputs.
+    pub part: u32,
+}
+
+impl OutputName {
+    /// Takes the last part of a path for an output's name, if it is exactly one.
+    pub fn parse(name: &str) -> Option<Self> {
+        let mut parts = name.strip_prefix("baler-")?.strip_suffix(".parquet")?.split('-');
+        let journal = parts.next()?.parse().ok()?;
+        let job = JobId(number(parts.next()?)?);
+        let range = RangeId::Keys(number(parts.next()?)?.try_into().ok()?);
+        let (sequence, index) = parts.next()?.split_once('.')?;
+        let token = Token {
+            sequence: Sequence(number(sequence)?),
+            index: number(index)?.try_into().ok()?,
+        };
+        let part = number(parts.next()?)?.try_into().ok()?;
+        let parsed = Self {
+            journal,
+            attempt: Attempt { job, range, token },
+            part,
+        };
+        parts.next().is_none().then_some(parsed)
+    }
+}
+
+/// A decimal number in its one spelling.
+fn number(text: &str) -> Option<u64> {
+    let spelled_once = text == "0" || !text.starts_with(['0', '+']);
+    spelled_once.then(|| text.parse().ok())?
+}
+
+/// Whether a listing may take this path for data: no part of it begins with `_` or `.`.
+pub fn is_data_path(path: &str) -> bool {
+    path.split('/')
+        .all(|part| !part.is_empty() && !part.starts_with(['_', '.']))
+}
+
+/// The partition of a file in a plain table: its folder.
+pub fn folder_partition(path: &FilePath) -> Partition {
+    Partition(Arc::from(path.folder()))
+}
+
+/// Whether this is one of the objects that only Baler writes.
+pub fn is_own_object(path: &FilePath) -> bool {
+    path.place == Place::Root && path.path.split('/').next() == Some(BALER_FOLDER)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn attempt() -> Attempt {
+        let token = Token {
+            sequence: Sequence(45),
+            index: 3,
+        };
+        Attempt {
+            job: JobId(12),
+            range: RangeId::Keys(0),
+            token,
+        }
+    }
+
+    #[test]
+    fn an_output_name_says_who_wrote_it() {
+        let journal = JournalId(0xabc);
+        let path = attempt().output(journal, &Partition::from("day=1"), 7);
+        assert_eq!(
+            &*path.path,
+            "day=1/baler-00000000000000000000000000000abc-12-0-45.3-7.parquet"
+        );
+        let parsed = OutputName::parse(path.name()).unwrap();
+        assert_eq!(
+            parsed,
+            OutputName {
+                journal,
+                attempt: attempt(),
+                part: 7
+            }
+        );
+    }
+
+    #[test]
+    fn names_that_only_look_like_outputs_are_not_taken_for_them() {
+        for name in [
+            "baler-.parquet",
+            "baler-00000000000000000000000000000abc-12-0-45.3-07.parquet",
+            "baler-00000000000000000000000000000ABC-12-0-45.3-7.parquet",
+            "baler-00000000000000000000000000000abc-12-0-45.3-7-8.parquet",
+            "baler-00000000000000000000000000000abc-12-publish-45.3-7.parquet",
+            "baler-00000000000000000000000000000abc-+12-0-45.3-7.parquet",
+            "my-baler-00000000000000000000000000000abc-12-0-45.3-7.parquet",
+        ] {
+            assert_eq!(OutputName::parse(name), None, "{name}");
+        }
+    }
+
+    #[test]
+    fn names_with_a_leading_underscore_or_dot_are_never_inputs() {
+        assert!(is_data_path("day=1/a.parquet"));
+        for path in [
+            "_a.parquet",
+            "day=1/.a.parquet",
+            "_baler/x",
+            "a/_tmp/b.parquet",
+            "a//b",
+        ] {
+            assert!(!is_data_path(path), "{path}");
+        }
+    }
+}

@@ -1,0 +1,343 @@
+//! What outsiders ask, and what they are told. A refusal is an ordinary reply.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use crate::event::{Quarantined, ReleaseReason};
+use crate::file::{File, FilePath, Identity};
+use crate::ids::{JobId, JournalId, Partition, RangeId, Sequence, TableName, Token, WatcherId, WorkerId};
+use crate::job::{Finished, Job, JobSummary};
+use crate::lease::HostLock;
+use crate::names::Attempt;
+use crate::table::TableSpec;
+use crate::time::Millis;
+
+/// Something asked of the state machine.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Request {
+    /// Begin the journal.
+    CreateJournal(JournalId),
+    /// Write an empty entry, so that the next one carries the present.
+    Tick,
+
+    /// Begin a table, or confirm that it is as wanted.
+    CreateTable {
+        /// Its name.
+        table: TableName,
+        /// What it is to be.
+        spec: Arc<TableSpec>,
+    },
+    /// Change a table's settings. What would mix two orders in one table is refused.
+    AlterTable {
+        /// Its name.
+        table: TableName,
+        /// What it is to be.
+        spec: Arc<TableSpec>,
+    },
+    /// Files were found, or handed over.
+    AddFiles {
+        /// For this table.
+        table: TableName,
+        /// The last entry known when looking at them began.
+        evidence: Sequence,
+        /// These.
+        files: Vec<Arc<File>>,
+    },
+    /// Files that the state names were asked for one by one, and are not there (404).
+    LoseFiles {
+        /// Of this table.
+        table: TableName,
+        /// The last entry known when asking began.
+        evidence: Sequence,
+        /// These.
+        paths: Vec<FilePath>,
+    },
+    /// Files cannot be read for what they are.
+    QuarantineFiles {
+        /// Of this table.
+        table: TableName,
+        /// The last entry known when looking at them began.
+        evidence: Sequence,
+        /// These.
+        files: Vec<Quarantined>,
+    },
+    /// Try quarantined files again; all of them if none is named.
+    Retry {
+        /// Of this table.
+        table: TableName,
+        /// These.
+        paths: Vec<FilePath>,
+    },
+
+    /// A worker has room: plan, and grant.
+    Poll(Poll),
+    /// A range is merged and durable.
+    Finish(Finish),
+    /// The outputs of a plain table's job are under their final names.
+    Publish {
+        /// The job.
+        job: JobId,
+        /// The lease on its publishing.
+        token: Token,
+        /// What each output is now, in order; `None` for one that is nowhere to be found.
+        identities: Vec<Option<Identity>>,
+    },
+    /// An attempt ends without a result.
+    Release {
+        /// The attempt.
+        attempt: Attempt,
+        /// Why.
+        why: ReleaseReason,
+        /// The inputs to blame, where the worker knows them, each with the reason.
+        culprits: Vec<Quarantined>,
+    },
+    /// End a job without effect.
+    Cancel(JobId),
+
+    /// A watcher is alive.
+    Renew(WatcherId),
+    /// A watcher's counter has stood still for the lease time, or its process is proved dead.
+    TakeOver {
+        /// Which watcher.
+        watcher: WatcherId,
+        /// Its counter, as it was seen to stand still.
+        counter: Sequence,
+        /// Who asks.
+        by: WatcherId,
+    },
+    /// Workers cannot reach their watcher and show their tokens.
+    Rewatch {
+        /// Who answers for them from now on.
+        watcher: WatcherId,
+        /// The attempts.
+        attempts: Vec<Attempt>,
+    },
+
+    /// What became of the files that were to be set aside.
+    ReportAside {
+        /// Renamed, by the name they now have.
+        moved: Vec<FilePath>,
+        /// Gone or overwritten.
+        nothing: Vec<FilePath>,
+    },
+    /// Put what has waited long enough on the deletion list.
+    DeclareDue {
+        /// Whether the grace period counts.
+        grace: Grace,
+    },
+    /// These were deleted, or are not there.
+    ReportDeleted(Vec<FilePath>),
+    /// An ended attempt's folder was listed.
+    ReportSweep {
+        /// The attempt.
+        attempt: Attempt,
+        /// Its table.
+        table: TableName,
+        /// What was found.
+        found: Vec<FilePath>,
+        /// Whether the grace period between two sweeps counts.
+        grace: Grace,
+    },
+    /// A listing met objects of Baler's own form that nothing names.
+    ReportLateWrites {
+        /// The table.
+        table: TableName,
+        /// The last entry known when listing began.
+        evidence: Sequence,
+        /// These.
+        paths: Vec<FilePath>,
+    },
+
+    /// Read the table as it stands, undisturbed.
+    Pin {
+        /// The table.
+        table: TableName,
+        /// Who.
+        owner: Arc<str>,
+        /// For how long at most.
+        lifetime: Millis,
+    },
+    /// Done reading.
+    Unpin(Sequence),
+}
+
+/// Whether a grace period is waited for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Grace {
+    /// As the table says.
+    Kept,
+    /// The operator says that nobody reads the old files any more.
+    Waived,
+}
+
+/// A worker asks for work.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Poll {
+    /// Who works.
+    pub worker: WorkerId,
+    /// Who will answer for its leases.
+    pub watcher: WatcherId,
+    /// How the watcher's death can be seen on its machine.
+    pub host: Option<HostLock>,
+    /// Ranges it could work on at once, beside those it has.
+    pub slots: usize,
+    /// What it is willing to work on.
+    pub scope: Scope,
+}
+
+/// What a worker is willing to work on.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Scope {
+    /// Only this table.
+    pub table: Option<TableName>,
+    /// Only these partitions.
+    pub partitions: Option<BTreeSet<Partition>>,
+    /// Plan no more input bytes than this.
+    pub bytes_left: Option<u64>,
+}
+
+impl Scope {
+    /// Whether a job of this table and partition is inside.
+    pub fn covers(&self, table: &TableName, partition: &Partition) -> bool {
+        self.table.as_ref().is_none_or(|only| only == table)
+            && self
+                .partitions
+                .as_ref()
+                .is_none_or(|only| only.contains(partition))
+    }
+}
+
+/// A range is merged, and everything it wrote is durable.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finish {
+    /// The job.
+    pub job: JobId,
+    /// Its range.
+    pub range: RangeId,
+    /// What was made, with the token that proves the right to.
+    pub finished: Finished,
+    /// For plain tables: what a HEAD of each input, begun after the merge, says. `None` is a 404.
+    pub inputs_now: Option<Vec<Option<Identity>>>,
+    /// How the watcher's death can be seen, should the publishing be leased to the same worker.
+    pub host: Option<HostLock>,
+}
+
+/// What a request was answered. Given only after its events, if it has any, are in the journal.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Reply {
+    /// It is so now, or was so already.
+    Done,
+    /// What became of files that were offered.
+    Added(Added),
+    /// Ranges to work on; empty if there are none.
+    Granted(Vec<Grant>),
+    /// A range is finished; here is the publishing that follows, if any.
+    Finished {
+        /// The job's publishing, granted to the same worker.
+        publish: Option<Grant>,
+        /// The job's summary, if this committed it.
+        committed: Option<JobSummary>,
+    },
+    /// A job is published and so committed.
+    Committed(JobSummary),
+    /// The job was cancelled, because something it stands on has changed.
+    JobCancelled(JobId),
+    /// Put on the deletion list.
+    Due(Vec<FilePath>),
+    /// Pinned; the entry names the pin and the version.
+    Pinned(Sequence),
+    /// It cannot be done.
+    Refused(Refusal),
+}
+
+/// What became of files that were offered.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Added {
+    /// New.
+    pub added: u64,
+    /// Known already, live or consumed.
+    pub known: u64,
+    /// Passed over: the state has changed since the evidence, or a job holds the path. Look again later.
+    pub later: Vec<FilePath>,
+    /// Consumed before, and holding something else now. Not taken.
+    pub changed: Vec<FilePath>,
+    /// Quarantined in this version.
+    pub quarantined: u64,
+}
+
+/// A range that a worker may work on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Grant {
+    /// The job, as it stood at the grant.
+    pub job: Arc<Job>,
+    /// Its range.
+    pub range: RangeId,
+    /// The lease.
+    pub token: Token,
+}
+
+impl Grant {
+    /// The attempt that this grant begins.
+    pub fn attempt(&self) -> Attempt {
+        Attempt {
+            job: self.job.id,
+            range: self.range,
+            token: self.token,
+        }
+    }
+}
+
+/// Why something cannot be done.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Refusal {
+    /// The journal began already.
+    #[error("the journal exists already")]
+    JournalExists,
+    /// No such table.
+    #[error("there is no table {0}")]
+    NoSuchTable(TableName),
+    /// The table is something else.
+    #[error("table {table} exists already with other settings: {difference}")]
+    TableDiffers {
+        /// The table.
+        table: TableName,
+        /// What differs, in words.
+        difference: String,
+    },
+    /// The token is not that of the range's present lease.
+    #[error("the lease on range {range} of job {job} is not held under this token any more")]
+    NoSuchLease {
+        /// The job.
+        job: JobId,
+        /// The range.
+        range: RangeId,
+    },
+    /// No such open job.
+    #[error("there is no open job {0}")]
+    NoSuchJob(JobId),
+    /// The watcher raised its counter meanwhile, or is gone.
+    #[error("watcher {0} is alive, or has no leases")]
+    WatcherAlive(WatcherId),
+    /// The figures of a finished range do not prove that no row was lost or doubled.
+    #[error("the merge is not proved right: {0}")]
+    NotProved(String),
+    /// The evidence is older than what the state remembers.
+    #[error(
+        "the listing began at entry {evidence}, before {oldest}, the oldest that is remembered: list again"
+    )]
+    EvidenceTooOld {
+        /// When the evidence began.
+        evidence: Sequence,
+        /// The oldest acceptable.
+        oldest: Sequence,
+    },
+    /// A job that is being published is beyond cancelling.
+    #[error("job {0} is being published and will be committed")]
+    TooLate(JobId),
+    /// Plain folders have no versions to pin.
+    #[error("table {0} is a plain folder: its readers list it, so a pin would promise nothing")]
+    CannotPin(TableName),
+    /// No such pin.
+    #[error("there is no pin {0}")]
+    NoSuchPin(Sequence),
+}

@@ -1,0 +1,229 @@
+//! The only replicated struct. Its maps are persistent, so a clone costs nothing: a replica decides a whole group of
+//! requests on a copy and throws it away if somebody else was first.
+
+use std::sync::Arc;
+
+use imbl::{OrdMap, OrdSet, Vector};
+
+use crate::event::Quarantined;
+use crate::file::{File, FilePath, Identity};
+use crate::garbage::{Garbage, Leftover};
+use crate::ids::{JobId, JournalId, Partition, Sequence, TableName, Token, WatcherId};
+use crate::job::{Job, JobSummary};
+use crate::lease::Watcher;
+use crate::names::Attempt;
+use crate::table::TableSpec;
+use crate::time::{Millis, StoreTime};
+
+/// Everything that is agreed on.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct State {
+    /// The journal's id, once it began.
+    pub journal: Option<JournalId>,
+    /// The last entry applied, or the one being decided.
+    pub sequence: Sequence,
+    /// Where in that entry the next event will stand.
+    pub next_index: u32,
+    /// The greatest time of the store that a batch carried.
+    pub time: StoreTime,
+    /// For an entry: the time that the entry after it carried. Durations begin there.
+    pub marks: OrdMap<Sequence, StoreTime>,
+    /// The tables.
+    pub tables: OrdMap<TableName, Table>,
+    /// Jobs that are not in a final state.
+    pub jobs: OrdMap<JobId, Arc<Job>>,
+    /// The next job's number.
+    pub next_job: JobId,
+    /// The last jobs that ended, oldest first.
+    pub recent: Vector<Arc<JobSummary>>,
+    /// Those who answer for leases.
+    pub watchers: OrdMap<WatcherId, Watcher>,
+    /// Objects on their way out, by the name that will be deleted.
+    pub garbage: OrdMap<FilePath, Arc<Garbage>>,
+    /// Ended attempts whose folders may still hold objects, by their tokens.
+    pub leftovers: OrdMap<(Sequence, u32), Leftover>,
+    /// Readers' promises, by the entry that made them.
+    pub pins: OrdMap<Sequence, Pin>,
+}
+
+/// A table's share of the state.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Table {
+    /// What it is.
+    pub spec: Arc<TableSpec>,
+    /// Its live files.
+    pub files: OrdMap<FilePath, Arc<File>>,
+    /// The same, by partition.
+    pub partitions: OrdMap<Partition, OrdSet<FilePath>>,
+    /// Live files that an open job holds.
+    pub held: OrdMap<FilePath, JobId>,
+    /// Files whose rows are in outputs, and that may still be where they were.
+    pub consumed: OrdMap<FilePath, Identity>,
+    /// Paths that left the table lately, so that a listing begun before does not bring them back.
+    pub removed: OrdMap<FilePath, Sequence>,
+    /// The same, oldest first.
+    pub removed_order: OrdMap<Sequence, Vector<FilePath>>,
+    /// Evidence begun before this entry is refused.
+    pub remembered_from: Sequence,
+    /// Files that are not merged any more.
+    pub quarantine: OrdMap<FilePath, Arc<Quarantined>>,
+}
+
+/// A reader's promise to be reading a version.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Pin {
+    /// The table it reads.
+    pub table: TableName,
+    /// Who reads.
+    pub owner: Arc<str>,
+    /// For how long at most.
+    pub lifetime: Millis,
+}
+
+impl State {
+    /// Begins the entry after the last one, carrying the time of the last one.
+    pub fn open_batch(&mut self, parent_time: Option<StoreTime>) {
+        let parent = self.sequence;
+        self.sequence = parent.next();
+        self.next_index = 0;
+        if let Some(time) = parent_time {
+            self.time = self.time.max(time);
+            self.mark(parent);
+        }
+        self.forget_removed();
+    }
+
+    /// The token of the event that stands next.
+    pub fn next_token(&self) -> Token {
+        Token {
+            sequence: self.sequence,
+            index: self.next_index,
+        }
+    }
+
+    /// When a duration that began in this entry began: never before the entry was written. `None` while no later
+    /// entry has carried a time.
+    pub fn began(&self, entry: Sequence) -> Option<StoreTime> {
+        self.marks.range(entry..).next().map(|(_, time)| *time)
+    }
+
+    /// Whether this long has passed since the entry was written.
+    pub fn has_passed(&self, length: Millis, since: Sequence) -> bool {
+        self.began(since).is_some_and(|began| began + length <= self.time)
+    }
+
+    /// A job's lease on a range, if it is held under exactly this token.
+    pub fn lease_held(&self, attempt: &Attempt) -> Option<&Arc<Job>> {
+        let job = self.jobs.get(&attempt.job)?;
+        let lease = job.range(attempt.range)?.lease()?;
+        (lease.token == attempt.token).then_some(job)
+    }
+
+    /// Dropping a mark only makes durations begin later, so their number can be bounded.
+    fn mark(&mut self, entry: Sequence) {
+        self.marks.insert(entry, self.time);
+        if self.marks.len() > crate::limits::TIME_MARKS_MAX {
+            self.marks = self
+                .marks
+                .iter()
+                .skip(1)
+                .step_by(2)
+                .map(|(k, v)| (*k, *v))
+                .collect();
+            self.marks.insert(entry, self.time);
+        }
+    }
+
+    fn forget_removed(&mut self) {
+        let names: Vec<TableName> = self.tables.keys().cloned().collect();
+        for name in names {
+            loop {
+                let table = &self.tables[&name];
+                let Some((entry, _)) = table.removed_order.get_min() else {
+                    break;
+                };
+                let entry = *entry;
+                if !self.has_passed(table.spec.grace, entry) {
+                    break;
+                }
+                let table = self.tables.get_mut(&name).expect("the name is one of its keys");
+                table.forget_entry(entry);
+            }
+        }
+    }
+}
+
+impl Table {
+    /// An empty table.
+    pub fn new(spec: Arc<TableSpec>) -> Self {
+        Self {
+            spec,
+            files: OrdMap::new(),
+            partitions: OrdMap::new(),
+            held: OrdMap::new(),
+            consumed: OrdMap::new(),
+            removed: OrdMap::new(),
+            removed_order: OrdMap::new(),
+            remembered_from: Sequence(0),
+            quarantine: OrdMap::new(),
+        }
+    }
+
+    /// The live files of a partition.
+    pub fn partition_files(&self, partition: &Partition) -> impl Iterator<Item = &Arc<File>> {
+        self.partitions
+            .get(partition)
+            .into_iter()
+            .flatten()
+            .filter_map(|path| self.files.get(path))
+    }
+
+    /// Whether this version of a file is marked as bad.
+    pub fn is_quarantined(&self, path: &FilePath, identity: &Identity) -> bool {
+        self.quarantine
+            .get(path)
+            .is_some_and(|mark| mark.identity == *identity)
+    }
+
+    pub(crate) fn insert_file(&mut self, file: Arc<File>) {
+        let partition = self.partitions.entry(file.partition.clone()).or_default();
+        partition.insert(file.path.clone());
+        self.files.insert(file.path.clone(), file);
+    }
+
+    pub(crate) fn remove_file(&mut self, path: &FilePath) -> Option<Arc<File>> {
+        let file = self.files.remove(path)?;
+        if let Some(paths) = self.partitions.get_mut(&file.partition) {
+            paths.remove(path);
+            if paths.is_empty() {
+                self.partitions.remove(&file.partition);
+            }
+        }
+        Some(file)
+    }
+
+    pub(crate) fn remember_removed(&mut self, path: FilePath, at: Sequence) {
+        self.forget_path(&path);
+        self.removed_order.entry(at).or_default().push_back(path.clone());
+        self.removed.insert(path, at);
+    }
+
+    pub(crate) fn forget_path(&mut self, path: &FilePath) {
+        let Some(at) = self.removed.remove(path) else {
+            return;
+        };
+        if let Some(paths) = self.removed_order.get_mut(&at) {
+            paths.retain(|other| other != path);
+            if paths.is_empty() {
+                self.removed_order.remove(&at);
+            }
+        }
+    }
+
+    fn forget_entry(&mut self, entry: Sequence) {
+        for path in self.removed_order.remove(&entry).into_iter().flatten() {
+            self.removed.remove(&path);
+        }
+        self.remembered_from = entry.next();
+    }
+}

@@ -1,0 +1,172 @@
+//! A table: a named set of files with a policy, a merge spec and a catalog.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use crate::limits;
+use crate::time::Millis;
+
+/// What a table is, as its owner set it.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct TableSpec {
+    /// Where the truth about its live files is kept.
+    pub catalog: Catalog,
+    /// Which files are merged, and when.
+    #[serde(default)]
+    pub policy: Policy,
+    /// How they are merged. Each job carries the spec it was planned with.
+    pub merge: Arc<MergeSpec>,
+    /// How long replaced and left-over objects stay.
+    pub grace: Millis,
+    /// What to do with a consumed path that holds something new.
+    #[serde(default)]
+    pub rewritten: Rewritten,
+}
+
+/// Where the truth about a table's live files is kept.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Catalog {
+    /// In the journal. Readers ask Baler which files there are.
+    Native,
+    /// In the folder: readers list it, writers drop files into it. Outputs replace inputs where they lie.
+    InPlace,
+    /// Files of a source folder, compacted into this root. The source is never written to.
+    Output {
+        /// The source, as it was given and made absolute. Another one is refused.
+        source: Arc<str>,
+    },
+}
+
+impl Catalog {
+    /// Whether outputs must be brought to their final names before the job counts as committed.
+    pub fn publishes(&self) -> bool {
+        !matches!(self, Self::Native)
+    }
+}
+
+/// What to do when a path that was consumed from a source holds another version.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Rewritten {
+    /// Leave it, and say so: its old rows are in the outputs already.
+    #[default]
+    Report,
+    /// Take it as a new file. Right for keyed tables, where the newest row wins.
+    Add,
+}
+
+/// How the rows of a job become its outputs.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct MergeSpec {
+    /// The order of the outputs; empty where none is asked for.
+    #[serde(default)]
+    pub sort: Vec<SortColumn>,
+    /// Which rows stay.
+    #[serde(default)]
+    pub rule: Rule,
+    /// Outputs are rolled at this size.
+    pub target_bytes: u64,
+    /// Rows in a row group, at most.
+    pub row_group_rows: u64,
+    /// How outputs are compressed.
+    #[serde(default)]
+    pub codec: Codec,
+}
+
+impl Default for MergeSpec {
+    fn default() -> Self {
+        Self {
+            sort: Vec::new(),
+            rule: Rule::KeepAll,
+            target_bytes: limits::TARGET_BYTES_DEFAULT,
+            row_group_rows: limits::ROW_GROUP_ROWS_DEFAULT,
+            codec: Codec::default(),
+        }
+    }
+}
+
+impl MergeSpec {
+    /// Whether equal keys in two files matter: with a keyed rule they must meet in one merge.
+    pub fn is_keyed(&self) -> bool {
+        !matches!(self.rule, Rule::KeepAll)
+    }
+}
+
+/// One column of a sort key.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct SortColumn {
+    /// Its name.
+    pub name: Arc<str>,
+    /// Largest first.
+    #[serde(default)]
+    pub descending: bool,
+    /// Nulls before all values.
+    #[serde(default)]
+    pub nulls_first: bool,
+}
+
+/// Which rows of the inputs stay.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Rule {
+    /// All of them.
+    #[default]
+    KeepAll,
+    /// Of each key, the one with the greatest version.
+    LastWriteWins {
+        /// The key; a prefix of the sort key.
+        key: Vec<Arc<str>>,
+        /// The column whose greatest value wins.
+        version: Arc<str>,
+    },
+}
+
+/// How outputs are compressed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Codec {
+    /// Zstandard at a level.
+    Zstd(i32),
+    /// Snappy.
+    Snappy,
+    /// Not at all.
+    None,
+}
+
+impl Default for Codec {
+    fn default() -> Self {
+        Self::Zstd(1)
+    }
+}
+
+/// Which files are merged, and when. The code behind each is in `planner`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Policy {
+    /// Files climb levels; see `planner::leveled`.
+    Leveled(Leveled),
+}
+
+impl Default for Policy {
+    fn default() -> Self {
+        Self::Leveled(Leveled::default())
+    }
+}
+
+/// Settings of the `leveled` policy.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Leveled {
+    /// Small files of one level that are merged once there are so many.
+    pub files_per_level: u32,
+    /// A small or overlapping file older than this is merged with whatever company it has.
+    pub age: Millis,
+    /// How many bytes of higher levels a byte from below may cause to be rewritten, to remove an overlap.
+    pub fan_out: u32,
+}
+
+impl Default for Leveled {
+    fn default() -> Self {
+        Self {
+            files_per_level: 2,
+            age: limits::AGE_TRIGGER_DEFAULT,
+            fan_out: 10,
+        }
+    }
+}
