@@ -1,5 +1,8 @@
 //! Shared by the stories of this module, and the stories of `Folder` itself.
 
+use baler_core::ids::{JobId, RangeId, Sequence, Token};
+use baler_core::names::Attempt;
+
 use super::*;
 
 /// A fresh root.
@@ -9,6 +12,25 @@ pub(super) fn root() -> (tempfile::TempDir, Folder) {
     fs::create_dir(&root).unwrap();
     let folder = Folder::open_root(&root).unwrap();
     (dir, folder)
+}
+
+/// A fresh root on each kind of file system: one that can rename without replacing, and one that cannot.
+pub(super) fn both() -> [(tempfile::TempDir, Folder); 2] {
+    let ((native_dir, native), (other_dir, other)) = (root(), root());
+    [(native_dir, native), (other_dir, other.without_no_replace())]
+}
+
+/// Some attempt.
+pub(super) fn attempt() -> Attempt {
+    let token = Token {
+        sequence: Sequence(45),
+        index: 3,
+    };
+    Attempt {
+        job: JobId(12),
+        range: RangeId::Keys(0),
+        token,
+    }
 }
 
 /// Writes a file below the folder, and the folders above it.

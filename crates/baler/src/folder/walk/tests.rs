@@ -1,11 +1,10 @@
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{PermissionsExt, symlink};
 
-use baler_core::ids::{JobId, Partition, RangeId, Sequence, Token};
-use baler_core::names::Attempt;
+use baler_core::ids::Partition;
 
 use super::*;
-use crate::folder::tests::{put, root};
+use crate::folder::tests::{attempt, put, root};
 
 fn list(folder: &Folder) -> (Vec<String>, PassedOver) {
     let mut walk = walk(folder, Some(JournalId(7)));
@@ -104,17 +103,8 @@ fn what_looks_like_data_but_cannot_be_taken_is_reported() {
 #[test]
 fn outputs_of_this_journal_are_told_apart_from_those_of_others() {
     let (_dir, folder) = root();
-    let token = Token {
-        sequence: Sequence(3),
-        index: 0,
-    };
-    let attempt = Attempt {
-        job: JobId(1),
-        range: RangeId::Keys(0),
-        token,
-    };
     for journal in [7, 8] {
-        let path = attempt.output(JournalId(journal), &Partition::from(""), 0);
+        let path = attempt().output(JournalId(journal), &Partition::from(""), 0);
         put(&folder, &path.path, "rows");
     }
     let (lines, _) = list(&folder);
