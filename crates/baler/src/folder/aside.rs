@@ -114,7 +114,14 @@ fn take(folder: &Folder, from: &Path, to: &Path) -> Result<(), FolderError> {
     folder.make_parents(to)?;
     match folder.moves.take(from, to, &folder.path().join(LOCK)) {
         // Whoever was quicker left a trace that the next look finds.
-        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::AlreadyExists) => Ok(()),
+        Err(error)
+            if matches!(
+                error.kind(),
+                io::ErrorKind::NotFound | io::ErrorKind::AlreadyExists
+            ) =>
+        {
+            Ok(())
+        }
         result => result.map_err(FolderError::io("set aside", from)),
     }
 }

@@ -134,7 +134,9 @@ pub(super) fn advice(error: &io::Error) -> &'static str {
         Some(Errno::XDEV) => {
             " (the two lie on different file systems: a folder below the root is mounted from elsewhere; make it a root of its own)"
         }
-        Some(Errno::MFILE | Errno::NFILE) => " (too many open files: raise `ulimit -n`, or use fewer workers)",
+        Some(Errno::MFILE | Errno::NFILE) => {
+            " (too many open files: raise `ulimit -n`, or use fewer workers)"
+        }
         Some(Errno::STALE) => " (the network file system lost it: mount it anew and run again)",
         _ => "",
     }
@@ -157,7 +159,11 @@ mod tests {
             let text = error.to_string();
             assert!(text.starts_with("cannot create /data/x: "), "{text}");
             assert!(text.contains(word), "{text}");
-            assert_eq!((error.is_full(), error.is_forbidden()), (full, forbidden), "{text}");
+            assert_eq!(
+                (error.is_full(), error.is_forbidden()),
+                (full, forbidden),
+                "{text}"
+            );
         }
     }
 }

@@ -183,9 +183,18 @@ mod tests {
         let (_dir, folder) = root();
         let path = put(&folder, "a.parquet", "rows");
         let now = folder.identity_now(&path).unwrap().unwrap();
-        let before = folder.path().join("a.parquet").metadata().unwrap().modified().unwrap();
+        let before = folder
+            .path()
+            .join("a.parquet")
+            .metadata()
+            .unwrap()
+            .modified()
+            .unwrap();
         FolderInput::open(&folder, &path, &now).unwrap();
         let age = SystemTime::now().duration_since(before).unwrap();
-        assert!(age.as_millis() >= 20, "a second write would not have shown: {age:?}");
+        assert!(
+            age.as_millis() >= 20,
+            "a second write would not have shown: {age:?}"
+        );
     }
 }

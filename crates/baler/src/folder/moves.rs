@@ -45,10 +45,7 @@ impl Moves {
     pub(super) fn take(self, from: &Path, to: &Path, lock: &Path) -> io::Result<()> {
         match self.rename_no_replace(from, to) {
             Err(error) if is_unsupported(&error) => {
-                let lock = fs::File::options()
-                    .create(true)
-                    .append(true)
-                    .open(lock)?;
+                let lock = fs::File::options().create(true).append(true).open(lock)?;
                 lock.lock()?;
                 if exists(to)? {
                     return Err(io::ErrorKind::AlreadyExists.into());
@@ -154,8 +151,14 @@ mod tests {
         for moves in BOTH {
             let dir = tempfile::tempdir().unwrap();
             let (a, b, lock) = (dir.path().join("a"), dir.path().join("b"), dir.path().join("l"));
-            assert_eq!(moves.move_own(&a, &b).unwrap_err().kind(), io::ErrorKind::NotFound);
-            assert_eq!(moves.take(&a, &b, &lock).unwrap_err().kind(), io::ErrorKind::NotFound);
+            assert_eq!(
+                moves.move_own(&a, &b).unwrap_err().kind(),
+                io::ErrorKind::NotFound
+            );
+            assert_eq!(
+                moves.take(&a, &b, &lock).unwrap_err().kind(),
+                io::ErrorKind::NotFound
+            );
         }
     }
 }

@@ -234,7 +234,10 @@ mod tests {
             });
             let identity = folder.identity_now(&output).unwrap().unwrap();
             let published = Publication::Published { identity };
-            assert!(outcomes.iter().all(|outcome| *outcome == published), "{outcomes:?}");
+            assert!(
+                outcomes.iter().all(|outcome| *outcome == published),
+                "{outcomes:?}"
+            );
         }
     }
 

@@ -245,7 +245,10 @@ mod tests {
         assert!(left_behind(&folder, &attempt()).unwrap().is_empty());
         assert!(all_staged(&folder).unwrap().is_empty());
         fs::remove_dir_all(folder.path()).unwrap();
-        assert!(left_behind(&folder, &attempt()).is_err(), "an unmounted root was not swept");
+        assert!(
+            left_behind(&folder, &attempt()).is_err(),
+            "an unmounted root was not swept"
+        );
     }
 
     #[test]

@@ -29,7 +29,10 @@ impl Changed {
 
     /// Returns when everything noted is on disk.
     pub(super) fn sync(self) -> Result<(), FolderError> {
-        self.folders.iter().rev().try_for_each(|folder| sync_folder(folder))
+        self.folders
+            .iter()
+            .rev()
+            .try_for_each(|folder| sync_folder(folder))
     }
 }
 

@@ -81,13 +81,22 @@ fn a_folder_that_went_away_has_lost_no_file() {
     let (_dir, folder) = root();
     let path = put(&folder, "a.parquet", "rows");
     assert!(folder.identity_now(&path).unwrap().is_some());
-    assert_eq!(folder.identity_now(&FilePath::in_root("b.parquet")).unwrap(), None);
+    assert_eq!(
+        folder.identity_now(&FilePath::in_root("b.parquet")).unwrap(),
+        None
+    );
     fs::remove_dir_all(folder.path()).unwrap();
-    assert!(matches!(folder.identity_now(&path), Err(FolderError::Replaced { .. })));
+    assert!(matches!(
+        folder.identity_now(&path),
+        Err(FolderError::Replaced { .. })
+    ));
     fs::create_dir(folder.path()).unwrap();
     let other = Folder::open_root(folder.path()).unwrap();
     if other.inode != folder.inode {
-        assert!(matches!(folder.identity_now(&path), Err(FolderError::Replaced { .. })));
+        assert!(matches!(
+            folder.identity_now(&path),
+            Err(FolderError::Replaced { .. })
+        ));
     }
 }
 
@@ -95,5 +104,8 @@ fn a_folder_that_went_away_has_lost_no_file() {
 fn a_new_root_is_made_with_all_the_folders_above_it() {
     let (dir, _) = root();
     let deep = dir.path().join("x/y/z");
-    assert_eq!(Folder::create_root(&deep).unwrap().path(), fs::canonicalize(&deep).unwrap());
+    assert_eq!(
+        Folder::create_root(&deep).unwrap().path(),
+        fs::canonicalize(&deep).unwrap()
+    );
 }

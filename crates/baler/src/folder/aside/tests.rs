@@ -39,7 +39,10 @@ fn a_consumed_file_is_moved_out_of_sight_and_twice_is_the_same_as_once() {
             assert_eq!(set_aside(&folder, &original, &aside).unwrap(), Aside::Moved);
             assert_eq!(content(&folder, &original.path), None);
             assert_eq!(content(&folder, &aside).as_deref(), Some("consumed"));
-            assert_eq!(is_consumed(&folder, &aside, &original.identity).unwrap(), Some(true));
+            assert_eq!(
+                is_consumed(&folder, &aside, &original.identity).unwrap(),
+                Some(true)
+            );
         }
         assert_eq!(walk(&folder, None).count(), 0);
     }
@@ -90,7 +93,10 @@ fn a_file_that_grows_after_it_was_renamed_is_put_back() {
             .unwrap();
         assert_eq!(set_aside(&folder, &original, &aside).unwrap(), Aside::Moved);
         io::Write::write_all(&mut writer, b" and more").unwrap();
-        assert_eq!(is_consumed(&folder, &aside, &original.identity).unwrap(), Some(false));
+        assert_eq!(
+            is_consumed(&folder, &aside, &original.identity).unwrap(),
+            Some(false)
+        );
         let under = original.path.clone();
         assert_eq!(
             set_aside(&folder, &original, &aside).unwrap(),

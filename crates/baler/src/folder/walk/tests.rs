@@ -151,6 +151,9 @@ fn a_folder_without_permission_is_an_error_that_names_it() {
     let items: Vec<_> = walk(&folder, None).collect();
     fs::set_permissions(&closed, fs::Permissions::from_mode(0o700)).unwrap();
     let error = items[0].as_ref().unwrap_err();
-    assert!(error.is_forbidden() && error.to_string().contains("closed"), "{error}");
+    assert!(
+        error.is_forbidden() && error.to_string().contains("closed"),
+        "{error}"
+    );
     assert!(matches!(&items[1], Ok(Found::Data(file)) if &*file.path.path == "open/b.parquet"));
 }
