@@ -15,7 +15,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use baler_core::file::{FilePath, Identity};
+use baler_core::file::FilePath;
 use baler_core::garbage::Original;
 
 use crate::folder::moves::remove_if_there;
@@ -173,15 +173,6 @@ fn fresh_name(original: &FilePath, number: u32) -> FilePath {
         place: original.place,
         path: path.into(),
     }
-}
-
-/// Whether what lies at the aside name is the consumed version. `None` where nothing lies there.
-pub fn is_consumed(
-    folder: &Folder,
-    aside: &FilePath,
-    consumed: &Identity,
-) -> Result<Option<bool>, FolderError> {
-    Ok(folder.identity_now(aside)?.map(|now| now == *consumed))
 }
 
 #[cfg(test)]

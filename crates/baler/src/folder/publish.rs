@@ -106,7 +106,7 @@ fn difference(path: &Path, staged: &Staged, check: Check) -> Result<Option<Strin
                 metadata.len()
             )));
         }
-        if check == Check::Checksum && checksum(path)? != staged.checksum {
+        if check == Check::Checksum && read_checksum(path)? != staged.checksum {
             return Ok(Some("its checksum is not the one that was written".into()));
         }
         Ok(None)
@@ -119,7 +119,12 @@ fn difference(path: &Path, staged: &Staged, check: Check) -> Result<Option<Strin
 }
 
 /// XXH3-128 of a file's bytes.
-pub fn checksum(path: &Path) -> io::Result<Digest> {
+pub fn checksum(folder: &Folder, path: &FilePath) -> Result<Digest, FolderError> {
+    let full = folder.full_path(path)?;
+    read_checksum(&full).map_err(FolderError::io("read", &full))
+}
+
+fn read_checksum(path: &Path) -> io::Result<Digest> {
     let mut file = File::open(path)?;
     let mut hash = Xxh3Default::new();
     let mut buffer = vec![0; READ_BYTES];
@@ -161,6 +166,7 @@ mod tests {
             assert_eq!(folder.identity_now(&staged.path).unwrap(), None);
             let second = publish(&folder, &staged, &output, Check::Checksum).unwrap();
             assert_eq!(second, first);
+            assert_eq!(checksum(&folder, &output).unwrap(), staged.checksum);
         }
     }
 

@@ -6,9 +6,9 @@
 //! (`.snapshot`). Links are not followed, because no listing follows them. A folder that cannot be read is passed
 //! over here: nothing is compacted in it either, and the listing reports it.
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::fmt;
-use std::fs;
+use std::fs::{self, FileType};
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Component, Path, PathBuf};
@@ -217,14 +217,8 @@ fn check(top: &Path, journal_found: impl Fn(PathBuf) -> Refusal) -> Result<(), R
     }
     let mut waiting = vec![top.to_owned()];
     while let Some(folder) = waiting.pop() {
-        let Ok(entries) = fs::read_dir(&folder) else {
-            continue;
-        };
-        for entry in entries.flatten() {
-            let (name, path) = (entry.file_name(), entry.path());
-            let Ok(kind) = entry.file_type() else {
-                continue;
-            };
+        for (name, kind) in entries(&folder)? {
+            let path = folder.join(&name);
             if kind.is_file() {
                 continue;
             }
@@ -241,6 +235,26 @@ fn check(top: &Path, journal_found: impl Fn(PathBuf) -> Refusal) -> Result<(), R
         }
     }
     Ok(())
+}
+
+/// What a folder holds; nothing where it is closed to us, or gone.
+fn entries(folder: &Path) -> Result<Vec<(OsString, FileType)>, FolderError> {
+    let is_closed = |error: &io::Error| error.kind() == io::ErrorKind::PermissionDenied || is_absent(error);
+    let list = || {
+        let mut entries = Vec::new();
+        for entry in fs::read_dir(folder)? {
+            let entry = entry?;
+            match entry.file_type() {
+                Err(error) if is_absent(&error) => {}
+                kind => entries.push((entry.file_name(), kind?)),
+            }
+        }
+        Ok(entries)
+    };
+    match list() {
+        Err(error) if is_closed(&error) => Ok(Vec::new()),
+        result => result.map_err(FolderError::io("list", folder)),
+    }
 }
 
 /// The first sign of another format in a folder that need not be readable.

@@ -3,7 +3,7 @@
 //! A staged file is whole only once [`StagedFile::finish`] has returned and the journal says so. One that a crash cut
 //! short is named by no entry, so nobody publishes it, and the collector finds it under its attempt.
 
-use std::fs::{self, File};
+use std::fs::{self, File, FileType};
 use std::io::{self, Write};
 use std::path::PathBuf;
 
@@ -13,6 +13,8 @@ use xxhash_rust::xxh3::Xxh3Default;
 
 use crate::folder::sync::Changed;
 use crate::folder::{Folder, FolderError};
+
+const STAGING: &str = "_baler/staging";
 
 /// How often the folder may be swept away before the file in it is created.
 const TRIES_MAX: usize = 8;
@@ -148,50 +150,60 @@ impl Write for StagedFile {
 
 /// All that an attempt has left under its folder, in order: for the sweep after it ended.
 pub fn left_behind(folder: &Folder, attempt: &Attempt) -> Result<Vec<FilePath>, FolderError> {
-    list_own(folder, &attempt.staging_folder())
+    files_in(folder, &attempt.staging_folder())
 }
 
-/// Every staged file of every attempt, for `gc --full` and `audit`.
+/// Every staged file of every attempt, in order: for `gc --full` and `audit`.
 pub fn all_staged(folder: &Folder) -> Result<Vec<FilePath>, FolderError> {
-    let top = "_baler/staging";
     let mut found = Vec::new();
-    for attempt in names(folder, top)? {
-        found.extend(list_own(folder, &format!("{top}/{attempt}"))?);
+    for attempt in names_in(folder, STAGING, FileType::is_dir)? {
+        found.extend(files_in(folder, &format!("{STAGING}/{attempt}"))?);
     }
     Ok(found)
 }
 
-fn list_own(folder: &Folder, below: &str) -> Result<Vec<FilePath>, FolderError> {
-    let names = names(folder, below)?;
+fn files_in(folder: &Folder, below: &str) -> Result<Vec<FilePath>, FolderError> {
+    let names = names_in(folder, below, FileType::is_file)?;
     Ok(names
         .iter()
         .map(|name| folder.file_path(&format!("{below}/{name}")))
         .collect())
 }
 
-/// The names in a folder of Baler's own, sorted; none where there is no such folder.
-fn names(folder: &Folder, below: &str) -> Result<Vec<String>, FolderError> {
+/// The names of one kind in a folder of Baler's own, sorted; none where there is no such folder. A name that is no
+/// text was put there by somebody else, and stays.
+fn names_in(
+    folder: &Folder,
+    below: &str,
+    is_kind: fn(&FileType) -> bool,
+) -> Result<Vec<String>, FolderError> {
     let full = folder.path().join(below);
-    let failed = |error| FolderError::io("list", &full)(error);
-    let mut names = Vec::new();
-    match fs::read_dir(&full) {
-        Ok(entries) => {
-            for entry in entries {
-                // Baler's own names are plain text; what is not was put there by somebody else, and stays.
-                names.extend(entry.map_err(failed)?.file_name().into_string());
+    let list = || -> io::Result<Vec<String>> {
+        let mut names = Vec::new();
+        for entry in fs::read_dir(&full)? {
+            let entry = entry?;
+            if is_kind(&entry.file_type()?) {
+                names.extend(entry.file_name().into_string());
             }
         }
-        Err(error) if error.kind() == io::ErrorKind::NotFound => folder.check_still_there()?,
-        Err(error) => return Err(failed(error)),
+        names.sort_unstable();
+        Ok(names)
+    };
+    match list() {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            folder.check_still_there()?;
+            Ok(Vec::new())
+        }
+        result => result.map_err(FolderError::io("list", &full)),
     }
-    names.sort_unstable();
-    Ok(names)
 }
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
     use super::*;
-    use crate::folder::tests::{attempt, root};
+    use crate::folder::tests::{attempt, ran_as_ordinary_user, root};
 
     #[test]
     fn a_staged_file_knows_its_length_and_checksum() {
@@ -248,6 +260,20 @@ mod tests {
         assert!(
             left_behind(&folder, &attempt()).is_err(),
             "an unmounted root was not swept"
+        );
+    }
+
+    #[test]
+    fn a_root_that_may_not_be_written_to_says_what_to_do() {
+        if ran_as_ordinary_user("folder::staging::tests::a_root_that_may_not_be_written_to_says_what_to_do") {
+            return;
+        }
+        let (_dir, folder) = root();
+        fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o555)).unwrap();
+        let error = StagedFile::create(&folder, &attempt(), 0).unwrap_err();
+        assert!(
+            error.is_forbidden() && error.to_string().contains("--output"),
+            "{error}"
         );
     }
 

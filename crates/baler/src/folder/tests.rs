@@ -1,5 +1,9 @@
 //! Shared by the stories of this module, and the stories of `Folder` itself.
 
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::CommandExt;
+use std::process::Command;
+
 use baler_core::ids::{JobId, RangeId, Sequence, Token};
 use baler_core::names::Attempt;
 
@@ -18,6 +22,31 @@ pub(super) fn root() -> (tempfile::TempDir, Folder) {
 pub(super) fn both() -> [(tempfile::TempDir, Folder); 2] {
     let ((native_dir, native), (other_dir, other)) = (root(), root());
     [(native_dir, native), (other_dir, other.without_no_replace())]
+}
+
+/// Permissions do not bind root. So a test of them, when root runs it, is run by another user in a process of its own,
+/// and this returns whether that was done.
+pub(super) fn ran_as_ordinary_user(test: &str) -> bool {
+    const NOBODY: u32 = 65_534;
+    if !rustix::process::geteuid().is_root() {
+        return false;
+    }
+    // A copy, because the other user may not be allowed to where this one lies.
+    let dir = tempfile::tempdir().unwrap();
+    fs::set_permissions(dir.path(), fs::Permissions::from_mode(0o755)).unwrap();
+    let copy = dir.path().join("test");
+    fs::copy(std::env::current_exe().unwrap(), &copy).unwrap();
+    let output = Command::new(&copy)
+        .args(["--exact", test, "--nocapture"])
+        .current_dir("/")
+        .env_remove("TMPDIR")
+        .uid(NOBODY)
+        .gid(NOBODY)
+        .output()
+        .unwrap();
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success() && text.contains("1 passed"), "{text}");
+    true
 }
 
 /// Some attempt.

@@ -39,10 +39,6 @@ fn a_consumed_file_is_moved_out_of_sight_and_twice_is_the_same_as_once() {
             assert_eq!(set_aside(&folder, &original, &aside).unwrap(), Aside::Moved);
             assert_eq!(content(&folder, &original.path), None);
             assert_eq!(content(&folder, &aside).as_deref(), Some("consumed"));
-            assert_eq!(
-                is_consumed(&folder, &aside, &original.identity).unwrap(),
-                Some(true)
-            );
         }
         assert_eq!(walk(&folder, None).count(), 0);
     }
@@ -93,10 +89,6 @@ fn a_file_that_grows_after_it_was_renamed_is_put_back() {
             .unwrap();
         assert_eq!(set_aside(&folder, &original, &aside).unwrap(), Aside::Moved);
         io::Write::write_all(&mut writer, b" and more").unwrap();
-        assert_eq!(
-            is_consumed(&folder, &aside, &original.identity).unwrap(),
-            Some(false)
-        );
         let under = original.path.clone();
         assert_eq!(
             set_aside(&folder, &original, &aside).unwrap(),
@@ -227,9 +219,7 @@ fn no_version_is_lost_while_others_overwrite() {
                         let outcome = set_aside(folder, &original, &aside).unwrap();
                         if outcome == Aside::Moved {
                             let version = content(folder, &aside).unwrap();
-                            let number = version.strip_prefix("version ").unwrap().parse().unwrap();
-                            put(folder, &format!("_moved/{number:05}"), &version);
-                            let _: u32 = number;
+                            put(folder, &format!("_moved/{version}"), "");
                         } else {
                             assert_eq!(content(folder, &aside), None);
                         }
@@ -244,7 +234,7 @@ fn no_version_is_lost_while_others_overwrite() {
             thread::sleep(std::time::Duration::from_millis(50));
             done.store(true, Ordering::Relaxed);
         });
-        let mut last_seen = folder.path().join("_moved/00400").exists();
+        let mut last_seen = folder.path().join("_moved/version 400").exists();
         for found in walk(&folder, None) {
             if let Found::Data(file) = found.unwrap() {
                 last_seen |= content(&folder, &file.path).as_deref() == Some("version 400");

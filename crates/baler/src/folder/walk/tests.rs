@@ -4,7 +4,7 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use baler_core::ids::Partition;
 
 use super::*;
-use crate::folder::tests::{attempt, put, root};
+use crate::folder::tests::{attempt, put, ran_as_ordinary_user, root};
 
 fn list(folder: &Folder) -> (Vec<String>, PassedOver) {
     let mut walk = walk(folder, Some(JournalId(7)));
@@ -136,24 +136,32 @@ fn a_root_that_vanishes_is_an_error_and_not_an_empty_listing() {
 
 #[test]
 fn a_folder_without_permission_is_an_error_that_names_it() {
+    if ran_as_ordinary_user("folder::walk::tests::a_folder_without_permission_is_an_error_that_names_it") {
+        return;
+    }
     let (_dir, folder) = root();
     put(&folder, "closed/a.parquet", "rows");
     put(&folder, "open/b.parquet", "rows");
     let closed = folder.path().join("closed");
     fs::set_permissions(&closed, fs::Permissions::from_mode(0o000)).unwrap();
-    if rustix::process::geteuid().is_root() {
-        // Permissions do not bind root: the system's answer is given to the same code by hand.
-        let error = FolderError::io("list", &closed)(io::ErrorKind::PermissionDenied.into());
-        assert!(error.to_string().contains("closed"), "{error}");
-        println!("partly skipped: running as root, whom permissions do not bind");
-        return;
-    }
     let items: Vec<_> = walk(&folder, None).collect();
     fs::set_permissions(&closed, fs::Permissions::from_mode(0o700)).unwrap();
+
     let error = items[0].as_ref().unwrap_err();
     assert!(
         error.is_forbidden() && error.to_string().contains("closed"),
         "{error}"
     );
     assert!(matches!(&items[1], Ok(Found::Data(file)) if &*file.path.path == "open/b.parquet"));
+}
+
+#[test]
+fn a_folder_mounted_from_elsewhere_is_reported_in_a_root_and_read_in_a_source() {
+    let (_dir, mut folder) = root();
+    put(&folder, "mounted/a.parquet", "rows");
+    folder.device += 1;
+    assert_eq!(list(&folder).0, ["skipped mounted: OtherFileSystem"]);
+    let mut source = Folder::open_source(folder.path()).unwrap();
+    source.device += 1;
+    assert_eq!(list(&source).0, ["mounted/a.parquet"]);
 }
