@@ -102,9 +102,11 @@ pub(super) fn settle(
                 remove_if_there(&to).map_err(FolderError::io("remove", &to))?;
             }
             (Some(_), _) => return Ok(Aside::Moved),
+            (None, now) if now.as_ref() == consumed => take(folder, &from, &to)?,
+            // Somebody else may have taken it between the two looks: what lies aside must not be forgotten there.
+            (None, _) if folder.head(&to)?.is_some() => {}
             (None, None) => return Ok(Aside::Gone),
-            (None, now) if now.as_ref() != consumed => return Ok(Aside::Overwritten),
-            (None, _) => take(folder, &from, &to)?,
+            (None, Some(_)) => return Ok(Aside::Overwritten),
         }
     }
     Err(FolderError::Contended { path: from })

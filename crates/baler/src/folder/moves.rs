@@ -161,4 +161,53 @@ mod tests {
             );
         }
     }
+
+    /// A writer replaces a file again and again, and knows each version that it replaced itself. Whatever it did not
+    /// replace must have been taken, or still be there: an unlink by name would lose one sooner or later.
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn nothing_written_while_a_file_is_taken_is_lost() {
+        use std::collections::BTreeSet;
+
+        for moves in BOTH {
+            let dir = tempfile::tempdir().unwrap();
+            let at = |name: &str| dir.path().join(name);
+            let writing = || -> BTreeSet<u32> {
+                (0..3_000)
+                    .filter_map(|version| write(&at("a"), version))
+                    .collect()
+            };
+            let mut seen = std::thread::scope(|scope| {
+                let writer = scope.spawn(writing);
+                let mut taken = 0;
+                while !writer.is_finished() {
+                    let to = at(&format!("taken-{taken}"));
+                    taken += u32::from(moves.take(&at("a"), &to, &at("lock")).is_ok());
+                }
+                writer.join().unwrap()
+            });
+            for entry in fs::read_dir(dir.path()).unwrap() {
+                seen.extend(fs::read_to_string(entry.unwrap().path()).unwrap().parse::<u32>());
+            }
+            let lost: Vec<_> = (0..3_000).filter(|version| !seen.contains(version)).collect();
+            assert!(lost.is_empty(), "{moves:?} lost {lost:?}");
+        }
+    }
+
+    /// Puts a version at a path, and returns the one that it replaced there, if any.
+    #[cfg(target_os = "linux")]
+    fn write(path: &Path, version: u32) -> Option<u32> {
+        use rustix::fs::{CWD, RenameFlags, renameat_with};
+
+        let temporary = path.with_extension("tmp");
+        fs::write(&temporary, version.to_string()).unwrap();
+        loop {
+            if renameat_with(CWD, &temporary, CWD, path, RenameFlags::NOREPLACE).is_ok() {
+                return None;
+            }
+            if renameat_with(CWD, &temporary, CWD, path, RenameFlags::EXCHANGE).is_ok() {
+                return fs::read_to_string(&temporary).unwrap().parse().ok();
+            }
+        }
+    }
 }

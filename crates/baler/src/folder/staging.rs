@@ -215,8 +215,9 @@ mod tests {
         assert_eq!(&*staged.path.path, "_baler/staging/12-0-45.3/3.staged");
         assert_eq!(staged.bytes, 8);
         assert_eq!(staged.checksum, Digest(xxhash_rust::xxh3::xxh3_128(b"PAR1rows")));
-        assert_eq!(left_behind(&folder, &attempt()).unwrap(), [staged.path.clone()]);
-        assert_eq!(all_staged(&folder).unwrap(), [staged.path]);
+        let found = left_behind(&folder, &attempt()).unwrap();
+        assert_eq!(found, all_staged(&folder).unwrap());
+        assert_eq!(found, [staged.path]);
     }
 
     #[test]

@@ -173,13 +173,13 @@ impl Walk<'_> {
         } else if !is_parquet(name) {
             SkipReason::Spelling
         } else {
-            return self.data_file(path).transpose();
+            return self.data_file(&path).transpose();
         };
         Some(Ok(Found::Skipped { path, reason }))
     }
 
-    fn data_file(&self, path: String) -> Result<Option<Found>, FolderError> {
-        let full = self.folder.path().join(&path);
+    fn data_file(&self, path: &str) -> Result<Option<Found>, FolderError> {
+        let full = self.folder.path().join(path);
         let metadata = match fs::symlink_metadata(&full) {
             Ok(metadata) if metadata.is_file() => metadata,
             // It was replaced by something else since its folder was read: the next listing reports that.
@@ -187,7 +187,7 @@ impl Walk<'_> {
             Err(error) if has_vanished(&error) => return Ok(None),
             Err(error) => return Err(FolderError::io("look at", &full)(error)),
         };
-        let path = self.folder.file_path(&path);
+        let path = self.folder.file_path(path);
         Ok(Some(Found::Data(DataFile {
             namer: self.namer(path.name()),
             identity: identity(&metadata),

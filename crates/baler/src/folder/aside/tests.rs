@@ -190,6 +190,22 @@ fn one_bad_file_does_not_stop_the_sweep() {
     assert!(matches!(outcomes[1], Ok(Aside::Moved)));
 }
 
+#[test]
+fn many_collectors_at_once_all_see_where_the_file_went() {
+    for (_dir, folder) in both() {
+        for round in 0..50 {
+            let (original, _) = consumed(&folder, "a.parquet");
+            let aside = names::aside(JobId(1), round);
+            let outcomes: Vec<_> = thread::scope(|scope| {
+                let collector = || set_aside(&folder, &original, &aside).unwrap();
+                let threads: Vec<_> = (0..4).map(|_| scope.spawn(collector)).collect();
+                threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+            });
+            assert_eq!(outcomes, vec![Aside::Moved; 4]);
+        }
+    }
+}
+
 /// A writer overwrites a file again and again, and two collectors take whatever version they see for the consumed
 /// one: every version that they do not own up to having moved is still among the data, or was replaced by the
 /// writer itself.
