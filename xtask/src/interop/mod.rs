@@ -123,11 +123,11 @@ impl Stage {
     fn compact_to_output(&self) -> Result<Report> {
         let source = Folder::read(&self.source)?;
         let report = self.baler.compact(&self.source, Some(&self.output), self.shape)?;
-        self.judge(&report, &self.output)?;
-        self.again(&self.source, Some(&self.output))?;
         source
             .same_as(&Folder::read(&self.source)?)
             .context("--output must leave its source untouched")?;
+        self.judge(&report, &self.output)?;
+        self.again(&self.source, Some(&self.output))?;
         Ok(report)
     }
 
