@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 
 use crate::process;
 use crate::workspace::Workspace;
@@ -61,8 +61,8 @@ fn make(home: &Path) -> Result<()> {
     if home.exists() {
         fs::remove_dir_all(home).with_context(|| format!("removing {}", home.display()))?;
     }
-    process::run(Command::new(&system).args(["-m", "venv"]).arg(home))
-        .context("Python cannot make environments. Run: sudo apt-get install python3-venv")
+    let made = process::run(Command::new(&system).args(["-m", "venv"]).arg(home));
+    advise(made, "sudo apt-get install python3-venv")
 }
 
 fn install(python: &Path, requirements: &Path) -> Result<()> {
@@ -77,23 +77,22 @@ fn install(python: &Path, requirements: &Path) -> Result<()> {
     ]);
     pip.args(["--only-binary", ":all:", "--requirement"])
         .arg(requirements);
-    let again = process::display(&pip);
-    process::run(&mut pip).with_context(|| {
-        format!(
-            "the Python packages could not be had. When the network is back, see what is wrong with: {again}"
-        )
-    })
+    let again = process::display(&pip).replace(" --quiet", "");
+    advise(process::run(&mut pip), &again)
 }
 
 fn version(python: &Path) -> Result<(u32, u32)> {
     let print = "import sys; print(sys.version_info[0], sys.version_info[1])";
-    let text = process::output(Command::new(python).args(["-c", print])).with_context(|| {
-        format!(
-            "no Python at {}. Run: sudo apt-get install python3 python3-venv",
-            python.display()
-        )
-    })?;
+    let text = advise(
+        process::output(Command::new(python).args(["-c", print])),
+        "sudo apt-get install python3 python3-venv",
+    )?;
     parse_version(&text).with_context(|| format!("{} says {text:?} for its version", python.display()))
+}
+
+/// Ends an error with the command that mends it, on a line of its own to copy.
+fn advise<T>(result: Result<T>, command: &str) -> Result<T> {
+    result.map_err(|error| anyhow!("{error:#}\nTo mend it, run:\n  {command}"))
 }
 
 fn parse_version(text: &str) -> Option<(u32, u32)> {
