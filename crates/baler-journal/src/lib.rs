@@ -1,1 +1,2 @@
 //! Baler journal.
+pub mod store;
