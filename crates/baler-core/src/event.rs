@@ -109,6 +109,8 @@ pub enum Event {
         worker: WorkerId,
         /// Who answers for it.
         watcher: WatcherId,
+        /// Whether the watcher's own process does the work.
+        embedded: bool,
         /// How the watcher's death can be seen on its machine.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         host: Option<HostLock>,
@@ -199,10 +201,12 @@ pub enum Event {
         /// These.
         paths: Vec<FilePath>,
     },
-    /// A sweep found an ended attempt's folder empty.
+    /// An ended attempt's folder was swept.
     LeftoverSwept {
         /// The attempt.
         attempt: Attempt,
+        /// Whether there was nothing in it.
+        empty: bool,
     },
     /// A second sweep did: nothing more is expected there.
     LeftoverForgotten {

@@ -1,1 +1,207 @@
-//! invariants
+//! What must hold in every state, numbered. The same predicates serve tests, the simulator, the model checker and
+//! `baler status`.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::file::FilePath;
+use crate::garbage::Stage;
+use crate::ids::{Sequence, WatcherId};
+use crate::job::{Job, JobStatus};
+use crate::limits;
+use crate::state::{State, Table};
+
+/// A predicate over states, with its number and its meaning.
+pub struct Invariant {
+    /// Its number, for good.
+    pub number: u32,
+    /// What it says.
+    pub says: &'static str,
+    holds: fn(&State) -> bool,
+}
+
+/// All of them.
+pub const INVARIANTS: &[Invariant] = &[
+    Invariant {
+        number: 1,
+        says: "a held file is live, and its holder is an open job that names it",
+        holds: held,
+    },
+    Invariant {
+        number: 2,
+        says: "no file is the input of two jobs",
+        holds: inputs_are_disjoint,
+    },
+    Invariant {
+        number: 3,
+        says: "an open job's inputs are live in the same identity",
+        holds: inputs_are_live,
+    },
+    Invariant {
+        number: 4,
+        says: "a compacted job's outputs are live, its inputs consumed",
+        holds: swapped,
+    },
+    Invariant {
+        number: 5,
+        says: "the partitions hold exactly the live files",
+        holds: partitions_agree,
+    },
+    Invariant {
+        number: 6,
+        says: "no two leases have one token, and watchers' counts are right",
+        holds: leases,
+    },
+    Invariant {
+        number: 7,
+        says: "what is due for deletion is not live",
+        holds: due_is_not_live,
+    },
+    Invariant {
+        number: 8,
+        says: "a job in the table of jobs is not in a final state",
+        holds: jobs_are_open,
+    },
+    Invariant {
+        number: 9,
+        says: "what is remembered is remembered in both orders",
+        holds: removed_agree,
+    },
+    Invariant {
+        number: 10,
+        says: "queues and histories stay within their bounds",
+        holds: bounded,
+    },
+];
+
+/// The invariants that this state breaks.
+pub fn broken(state: &State) -> Vec<&'static Invariant> {
+    INVARIANTS
+        .iter()
+        .filter(|invariant| !(invariant.holds)(state))
+        .collect()
+}
+
+fn held(state: &State) -> bool {
+    state.tables.values().all(|table| {
+        table.held.iter().all(|(path, job)| {
+            let named = |job: &Job| match job.status {
+                JobStatus::Open => job.inputs.iter().any(|input| input.path == *path),
+                _ => job.outputs().any(|output| output.path == *path),
+            };
+            table.files.contains_key(path) && state.jobs.get(job).is_some_and(|job| named(job))
+        })
+    })
+}
+
+fn inputs_are_disjoint(state: &State) -> bool {
+    let mut seen = BTreeSet::new();
+    open_jobs(state).all(|(job, _)| {
+        job.inputs
+            .iter()
+            .all(|input| seen.insert((&job.table, &input.path)))
+    })
+}
+
+fn inputs_are_live(state: &State) -> bool {
+    open_jobs(state).all(|(job, table)| {
+        job.inputs.iter().all(|input| {
+            let live = table.files.get(&input.path);
+            live.is_some_and(|live| live.identity == input.identity) && table.held.contains_key(&input.path)
+        })
+    })
+}
+
+fn open_jobs(state: &State) -> impl Iterator<Item = (&Job, &Table)> {
+    let open = state.jobs.values().filter(|job| job.status == JobStatus::Open);
+    open.map(|job| (job.as_ref(), &state.tables[&job.table]))
+}
+
+fn swapped(state: &State) -> bool {
+    let compacted = state
+        .jobs
+        .values()
+        .filter(|job| job.status == JobStatus::Compacted);
+    compacted
+        .map(|job| (job, &state.tables[&job.table]))
+        .all(|(job, table)| {
+            job.outputs()
+                .all(|output| table.held.get(&output.path) == Some(&job.id))
+                && job.inputs.iter().all(|input| {
+                    let live = table.files.get(&input.path);
+                    live.is_none_or(|live| live.identity != input.identity)
+                })
+        })
+}
+
+fn partitions_agree(state: &State) -> bool {
+    state.tables.values().all(|table| {
+        let indexed = table
+            .partitions
+            .iter()
+            .flat_map(|(name, paths)| paths.iter().map(move |path| (name, path)));
+        let count = table.partitions.values().map(|paths| paths.len()).sum::<usize>();
+        count == table.files.len()
+            && table.partitions.values().all(|paths| !paths.is_empty())
+            && indexed
+                .into_iter()
+                .all(|(name, path)| table.files.get(path).is_some_and(|f| f.partition == *name))
+    })
+}
+
+fn leases(state: &State) -> bool {
+    let mut tokens = BTreeSet::new();
+    let mut counts: BTreeMap<WatcherId, u32> = BTreeMap::new();
+    for (_, lease) in state.jobs.values().flat_map(|job| job.leases()) {
+        if !tokens.insert((lease.token.sequence, lease.token.index)) {
+            return false;
+        }
+        *counts.entry(lease.watcher).or_default() += 1;
+    }
+    let recorded = state
+        .watchers
+        .iter()
+        .map(|(id, watcher)| (*id, watcher.leases))
+        .collect();
+    counts == recorded
+}
+
+fn due_is_not_live(state: &State) -> bool {
+    let due = state
+        .garbage
+        .iter()
+        .filter(|(_, garbage)| garbage.stage == Stage::Due);
+    due.into_iter()
+        .all(|(path, garbage)| !is_live(state, path, garbage))
+}
+
+fn is_live(state: &State, path: &FilePath, garbage: &crate::garbage::Garbage) -> bool {
+    state
+        .tables
+        .get(&garbage.table)
+        .is_some_and(|table| table.files.contains_key(path))
+}
+
+fn jobs_are_open(state: &State) -> bool {
+    let open = |job: &Job| matches!(job.status, JobStatus::Open | JobStatus::Compacted);
+    state
+        .jobs
+        .values()
+        .all(|job| open(job) && job.id < state.next_job)
+}
+
+fn removed_agree(state: &State) -> bool {
+    state.tables.values().all(|table| {
+        let ordered: BTreeMap<&FilePath, Sequence> = table
+            .removed_order
+            .iter()
+            .flat_map(|(at, paths)| paths.iter().map(move |path| (path, *at)))
+            .collect();
+        ordered == table.removed.iter().map(|(path, at)| (path, *at)).collect()
+    })
+}
+
+fn bounded(state: &State) -> bool {
+    state.jobs.len() <= 2 * limits::OPEN_JOBS_MAX
+        && state.recent.len() <= limits::RECENT_JOBS_MAX
+        && state.marks.len() <= limits::TIME_MARKS_MAX
+}

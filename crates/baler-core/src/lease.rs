@@ -16,6 +16,9 @@ pub struct Lease {
     pub worker: WorkerId,
     /// Who answers for it.
     pub watcher: WatcherId,
+    /// Whether the watcher's own process does the work: then it dies with it.
+    #[serde(default)]
+    pub embedded: bool,
 }
 
 /// A process that answers for leases. It is in the state only while it has some.

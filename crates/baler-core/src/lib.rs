@@ -34,8 +34,8 @@ pub mod invariants;
 pub mod planner;
 pub mod scheduler;
 
-//pub use apply::apply;
-//pub use decide::{Decision, decide};
+pub use apply::apply;
+pub use decide::{Decision, decide};
 pub use event::{Batch, Event};
 pub use request::{Reply, Request};
 pub use state::State;

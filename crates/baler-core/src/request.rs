@@ -177,6 +177,8 @@ pub struct Poll {
     pub worker: WorkerId,
     /// Who will answer for its leases.
     pub watcher: WatcherId,
+    /// Whether the watcher is the worker's own process.
+    pub embedded: bool,
     /// How the watcher's death can be seen on its machine.
     pub host: Option<HostLock>,
     /// Ranges it could work on at once, beside those it has.
@@ -218,8 +220,6 @@ pub struct Finish {
     pub finished: Finished,
     /// For plain tables: what a HEAD of each input, begun after the merge, says. `None` is a 404.
     pub inputs_now: Option<Vec<Option<Identity>>>,
-    /// How the watcher's death can be seen, should the publishing be leased to the same worker.
-    pub host: Option<HostLock>,
 }
 
 /// What a request was answered. Given only after its events, if it has any, are in the journal.

@@ -12,6 +12,7 @@ use crate::ids::{JobId, JournalId, Partition, Sequence, TableName, Token, Watche
 use crate::job::{Job, JobSummary};
 use crate::lease::Watcher;
 use crate::names::Attempt;
+use crate::planner::PartitionView;
 use crate::table::TableSpec;
 use crate::time::{Millis, StoreTime};
 
@@ -91,6 +92,7 @@ impl State {
             self.mark(parent);
         }
         self.forget_removed();
+        self.forget_pins();
     }
 
     /// The token of the event that stands next.
@@ -131,6 +133,14 @@ impl State {
                 .map(|(k, v)| (*k, *v))
                 .collect();
             self.marks.insert(entry, self.time);
+        }
+    }
+
+    fn forget_pins(&mut self) {
+        let over =
+            |(pin, promise): (&Sequence, &Pin)| self.has_passed(promise.lifetime, *pin).then_some(*pin);
+        for pin in self.pins.iter().filter_map(over).collect::<Vec<_>>() {
+            self.pins.remove(&pin);
         }
     }
 
@@ -176,6 +186,21 @@ impl Table {
             .into_iter()
             .flatten()
             .filter_map(|path| self.files.get(path))
+    }
+
+    /// The files of a partition that a job could take, as a policy sees them.
+    pub fn view(&self, partition: &Partition, now: StoreTime) -> PartitionView<'_> {
+        let files = self
+            .partition_files(partition)
+            .map(AsRef::as_ref)
+            .filter(|file| !self.held.contains_key(&file.path))
+            .filter(|file| !self.is_quarantined(&file.path, &file.identity))
+            .collect();
+        PartitionView {
+            files,
+            merge: &self.spec.merge,
+            now,
+        }
     }
 
     /// Whether this version of a file is marked as bad.

@@ -1,0 +1,208 @@
+//! Taking away what is left behind, in two appends: first it is declared due, then it is deleted, then that is
+//! recorded. Nothing is declared due that a live or pinned version shows, or that an unfinished job may still need.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::{Answer, Draft};
+use crate::event::Event;
+use crate::file::FilePath;
+use crate::garbage::{Garbage, Stage};
+use crate::ids::{Sequence, TableName};
+use crate::limits::DELETIONS_PER_EVENT_MAX;
+use crate::names::{Attempt, OutputName};
+use crate::request::{Grace, Refusal, Reply};
+use crate::state::State;
+use crate::time::Millis;
+
+impl Draft {
+    pub(super) fn report_aside(&mut self, moved: &[FilePath], nothing: &[FilePath]) -> Answer {
+        let moved = self.in_stage(moved, Stage::ToSetAside);
+        if !moved.is_empty() {
+            self.emit(Event::SetAside { asides: moved });
+        }
+        let nothing = self.in_stage(nothing, Stage::ToSetAside);
+        if !nothing.is_empty() {
+            self.emit(Event::NothingToSetAside { asides: nothing });
+        }
+        Ok(Reply::Done)
+    }
+
+    /// Answers with everything that is due, also from earlier lists whose deletion was never confirmed.
+    pub(super) fn declare_due(&mut self, grace: Grace) -> Answer {
+        let mut ripe: BTreeMap<TableName, Vec<FilePath>> = BTreeMap::new();
+        for (path, garbage) in &self.state.garbage {
+            if garbage.stage == Stage::Waiting && is_ripe(&self.state, path, garbage, grace) {
+                ripe.entry(garbage.table.clone()).or_default().push(path.clone());
+            }
+        }
+        for (table, paths) in ripe {
+            for paths in paths.chunks(DELETIONS_PER_EVENT_MAX) {
+                self.emit(Event::DeletionDue {
+                    table: table.clone(),
+                    paths: paths.to_vec(),
+                });
+            }
+        }
+        let due = self
+            .state
+            .garbage
+            .iter()
+            .filter(|(_, garbage)| garbage.stage == Stage::Due);
+        Ok(Reply::Due(due.map(|(path, _)| path.clone()).collect()))
+    }
+
+    pub(super) fn report_deleted(&mut self, paths: &[FilePath]) -> Answer {
+        let paths = self.in_stage(paths, Stage::Due);
+        if !paths.is_empty() {
+            self.emit(Event::Deleted { paths });
+        }
+        Ok(Reply::Done)
+    }
+
+    pub(super) fn report_sweep(
+        &mut self,
+        attempt: &Attempt,
+        table: &TableName,
+        found: &[FilePath],
+        grace: Grace,
+    ) -> Answer {
+        let key = (attempt.token.sequence, attempt.token.index);
+        let Some(leftover) = self.state.leftovers.get(&key).copied() else {
+            return Ok(Reply::Due(Vec::new()));
+        };
+        let length = self.table(table)?.spec.grace;
+        let named =
+            |path: &FilePath| is_staged_output(&self.state, path) || self.state.garbage.contains_key(path);
+        let fresh: Vec<FilePath> = found.iter().filter(|path| !named(path)).cloned().collect();
+        if !fresh.is_empty() {
+            self.emit(Event::DeletionDue {
+                table: table.clone(),
+                paths: fresh.clone(),
+            });
+        }
+        match found.is_empty() {
+            true if leftover.swept && is_over(&self.state, length, leftover.since, grace) => {
+                self.emit(Event::LeftoverForgotten { attempt: *attempt });
+            }
+            true if !leftover.swept => self.emit(Event::LeftoverSwept {
+                attempt: *attempt,
+                empty: true,
+            }),
+            false if leftover.swept => self.emit(Event::LeftoverSwept {
+                attempt: *attempt,
+                empty: false,
+            }),
+            _ => {}
+        }
+        Ok(Reply::Due(fresh))
+    }
+
+    /// Objects under final names that no version shows: an attempt's late write, if all signs agree.
+    pub(super) fn report_late_writes(
+        &mut self,
+        name: &TableName,
+        evidence: Sequence,
+        paths: &[FilePath],
+    ) -> Answer {
+        let table = self.table(name)?;
+        if evidence < table.remembered_from {
+            return Err(Refusal::EvidenceTooOld {
+                evidence,
+                oldest: table.remembered_from,
+            });
+        }
+        let late = |path: &FilePath| {
+            let shown = table.files.contains_key(path) || table.consumed.contains_key(path);
+            let touched = table.removed.get(path).is_some_and(|at| *at > evidence);
+            !shown && !touched && !self.state.garbage.contains_key(path) && wrote(&self.state, evidence, path)
+        };
+        let late: Vec<FilePath> = paths.iter().filter(|path| late(path)).cloned().collect();
+        for paths in late.chunks(DELETIONS_PER_EVENT_MAX) {
+            self.emit(Event::DeletionDue {
+                table: name.clone(),
+                paths: paths.to_vec(),
+            });
+        }
+        Ok(Reply::Due(late))
+    }
+
+    pub(super) fn pin(&mut self, name: &TableName, owner: &Arc<str>, lifetime: Millis) -> Answer {
+        if self.table(name)?.spec.catalog.publishes() {
+            return Err(Refusal::CannotPin(name.clone()));
+        }
+        self.emit(Event::Pinned {
+            table: name.clone(),
+            owner: owner.clone(),
+            lifetime,
+        });
+        Ok(Reply::Pinned(self.state.sequence))
+    }
+
+    pub(super) fn unpin(&mut self, pin: Sequence) -> Answer {
+        match self.state.pins.contains_key(&pin) {
+            true => self.done(Event::Unpinned { pin }),
+            false => Err(Refusal::NoSuchPin(pin)),
+        }
+    }
+
+    fn in_stage(&self, paths: &[FilePath], stage: Stage) -> Vec<FilePath> {
+        let known = |path: &FilePath| {
+            self.state
+                .garbage
+                .get(path)
+                .is_some_and(|known| known.stage == stage)
+        };
+        paths.iter().filter(|path| known(path)).cloned().collect()
+    }
+}
+
+/// Whether nobody can be reading it any more. Live files are compared by path: one that a job moved to another level
+/// without rewriting it is on both sides of that job.
+pub(crate) fn is_ripe(state: &State, path: &FilePath, garbage: &Garbage, grace: Grace) -> bool {
+    let Some(table) = state.tables.get(&garbage.table) else {
+        return true;
+    };
+    let live = table.files.contains_key(path);
+    !live && is_over(state, table.spec.grace, garbage.since, grace) && !is_pinned(state, garbage)
+}
+
+fn is_over(state: &State, length: Millis, since: Sequence, grace: Grace) -> bool {
+    grace == Grace::Waived || state.has_passed(length, since)
+}
+
+fn is_pinned(state: &State, garbage: &Garbage) -> bool {
+    state.pins.iter().any(|(version, pin)| {
+        let shows = garbage.added <= *version && *version < garbage.replaced;
+        pin.table == garbage.table && shows
+    })
+}
+
+/// Whether a job that has not ended counts on this staged object.
+fn is_staged_output(state: &State, path: &FilePath) -> bool {
+    state.jobs.values().any(|job| {
+        job.finished().any(|(range, finished)| {
+            let attempt = Attempt {
+                job: job.id,
+                range,
+                token: finished.token,
+            };
+            finished
+                .outputs
+                .iter()
+                .any(|output| attempt.staged(output.part) == *path)
+        })
+    })
+}
+
+/// Whether this name says that an ended attempt of this very journal wrote it, before the listing began.
+fn wrote(state: &State, evidence: Sequence, path: &FilePath) -> bool {
+    let Some(name) = OutputName::parse(path.name()) else {
+        return false;
+    };
+    let granted_here = state.journal == Some(name.journal)
+        && name.attempt.job < state.next_job
+        && name.attempt.token.sequence <= evidence;
+    let unfinished = state.jobs.contains_key(&name.attempt.job);
+    granted_here && !unfinished
+}

@@ -1,0 +1,270 @@
+//! Tables, and the files that come and go. Evidence from outside (a listing, a HEAD) is as old as the moment it was
+//! begun: for a path that the state has touched since, it says nothing.
+
+use std::sync::Arc;
+
+use super::{Answer, Draft};
+use crate::event::{Event, Quarantined};
+use crate::file::{File, FilePath};
+use crate::garbage::Stage;
+use crate::ids::{JournalId, Sequence, TableName};
+use crate::job::{CancelReason, JobStatus};
+use crate::limits::{FILES_PER_EVENT_MAX, REASON_CHARS_MAX};
+use crate::request::{Added, Refusal, Reply};
+use crate::state::{State, Table};
+use crate::table::{Catalog, Rewritten, TableSpec};
+
+impl Draft {
+    pub(super) fn create_journal(&mut self, journal: JournalId) -> Answer {
+        match self.state.journal {
+            Some(_) => Err(Refusal::JournalExists),
+            None => self.done(Event::JournalCreated { journal }),
+        }
+    }
+
+    pub(super) fn create_table(&mut self, table: &TableName, spec: &Arc<TableSpec>) -> Answer {
+        match self.state.tables.get(table) {
+            None => self.done(Event::TableCreated {
+                table: table.clone(),
+                spec: spec.clone(),
+            }),
+            Some(known) if known.spec == *spec => Ok(Reply::Done),
+            Some(known) => Err(differs(
+                table,
+                difference(&known.spec, spec).unwrap_or("its settings"),
+            )),
+        }
+    }
+
+    pub(super) fn alter_table(&mut self, table: &TableName, spec: &Arc<TableSpec>) -> Answer {
+        let known = &self.table(table)?.spec;
+        if known == spec {
+            return Ok(Reply::Done);
+        }
+        match difference(known, spec) {
+            Some(what) => Err(differs(table, what)),
+            None => self.done(Event::TableAltered {
+                table: table.clone(),
+                spec: spec.clone(),
+            }),
+        }
+    }
+
+    pub(super) fn add_files(&mut self, name: &TableName, evidence: Sequence, files: &[Arc<File>]) -> Answer {
+        let table = self.table_at(name, evidence)?;
+        let mut reply = Added::default();
+        let mut fresh = Vec::new();
+        let mut overwritten = Vec::new();
+        for file in files {
+            match offer(&self.state, table, evidence, file) {
+                Offer::New => fresh.push(file.clone()),
+                Offer::Overwritten => {
+                    overwritten.push(file.path.clone());
+                    fresh.push(file.clone());
+                }
+                Offer::Known => reply.known += 1,
+                Offer::Later => reply.later.push(file.path.clone()),
+                Offer::Changed => reply.changed.push(file.path.clone()),
+                Offer::Quarantined => reply.quarantined += 1,
+            }
+        }
+        fresh.sort_by(|a, b| a.path.cmp(&b.path));
+        fresh.dedup_by(|a, b| a.path == b.path);
+        overwritten.sort();
+        overwritten.dedup();
+        reply.added = fresh.len() as u64;
+        self.emit_lost(name, overwritten);
+        for files in fresh.chunks(FILES_PER_EVENT_MAX) {
+            self.emit(Event::FilesAdded {
+                table: name.clone(),
+                files: files.to_vec(),
+            });
+        }
+        Ok(Reply::Added(reply))
+    }
+
+    pub(super) fn lose_files(&mut self, name: &TableName, evidence: Sequence, paths: &[FilePath]) -> Answer {
+        self.table_at(name, evidence)?;
+        for path in paths {
+            self.lose_file(name, evidence, path);
+        }
+        Ok(Reply::Done)
+    }
+
+    /// A job that holds the file ends with it, unless its outputs are already taking the file's place.
+    fn lose_file(&mut self, name: &TableName, evidence: Sequence, path: &FilePath) {
+        let table = &self.state.tables[name];
+        if let Some(file) = table.files.get(path) {
+            if file.added > evidence {
+                return;
+            }
+            if let Some(job) = table.held.get(path).copied() {
+                if self.state.jobs[&job].status != JobStatus::Open {
+                    return;
+                }
+                self.emit(Event::JobCancelled {
+                    job,
+                    why: CancelReason::InputsChanged(vec![path.clone()]),
+                });
+            }
+            self.emit_lost(name, vec![path.clone()]);
+        } else if table.consumed.contains_key(path) {
+            self.emit(Event::ConsumedGone {
+                table: name.clone(),
+                paths: vec![path.clone()],
+            });
+        } else if table.quarantine.contains_key(path) {
+            self.emit(Event::QuarantineLifted {
+                table: name.clone(),
+                paths: vec![path.clone()],
+            });
+        }
+    }
+
+    pub(super) fn quarantine_files(
+        &mut self,
+        name: &TableName,
+        evidence: Sequence,
+        files: &[Quarantined],
+    ) -> Answer {
+        let table = self.table_at(name, evidence)?;
+        let touched = |path: &FilePath| {
+            table.removed.get(path).is_some_and(|at| *at > evidence)
+                || table.files.get(path).is_some_and(|file| file.added > evidence)
+                || table.held.contains_key(path)
+        };
+        let marks: Vec<Quarantined> = files
+            .iter()
+            .filter(|mark| !touched(&mark.path) && !table.is_quarantined(&mark.path, &mark.identity))
+            .filter(|mark| table.consumed.get(&mark.path) != Some(&mark.identity))
+            .cloned()
+            .map(bounded)
+            .collect();
+        // An overwritten file is not the live one any more.
+        let overwritten = marks
+            .iter()
+            .filter(|mark| {
+                table
+                    .files
+                    .get(&mark.path)
+                    .is_some_and(|file| file.identity != mark.identity)
+            })
+            .map(|mark| mark.path.clone())
+            .collect();
+        self.emit_lost(name, overwritten);
+        if !marks.is_empty() {
+            self.emit(Event::FilesQuarantined {
+                table: name.clone(),
+                files: marks,
+            });
+        }
+        Ok(Reply::Done)
+    }
+
+    pub(super) fn retry(&mut self, name: &TableName, paths: &[FilePath]) -> Answer {
+        let table = self.table(name)?;
+        let lifted: Vec<FilePath> = table
+            .quarantine
+            .keys()
+            .filter(|path| paths.is_empty() || paths.contains(path))
+            .cloned()
+            .collect();
+        if !lifted.is_empty() {
+            self.emit(Event::QuarantineLifted {
+                table: name.clone(),
+                paths: lifted,
+            });
+        }
+        Ok(Reply::Done)
+    }
+
+    pub(super) fn emit_lost(&mut self, table: &TableName, paths: Vec<FilePath>) {
+        if !paths.is_empty() {
+            self.emit(Event::FilesLost {
+                table: table.clone(),
+                paths,
+            });
+        }
+    }
+
+    pub(super) fn table(&self, name: &TableName) -> Result<&Table, Refusal> {
+        self.state
+            .tables
+            .get(name)
+            .ok_or_else(|| Refusal::NoSuchTable(name.clone()))
+    }
+
+    /// The table, if evidence begun at that entry still means something for it.
+    fn table_at(&self, name: &TableName, evidence: Sequence) -> Result<&Table, Refusal> {
+        let table = self.table(name)?;
+        let oldest = table.remembered_from;
+        match evidence < oldest {
+            true => Err(Refusal::EvidenceTooOld { evidence, oldest }),
+            false => Ok(table),
+        }
+    }
+}
+
+/// What a file that was found means.
+enum Offer {
+    New,
+    Overwritten,
+    Known,
+    Later,
+    Changed,
+    Quarantined,
+}
+
+fn offer(state: &State, table: &Table, evidence: Sequence, file: &File) -> Offer {
+    let path = &file.path;
+    let due = state
+        .garbage
+        .get(path)
+        .is_some_and(|garbage| garbage.stage == Stage::Due);
+    if due || table.removed.get(path).is_some_and(|at| *at > evidence) {
+        return Offer::Later;
+    }
+    if table.is_quarantined(path, &file.identity) {
+        return Offer::Quarantined;
+    }
+    if let Some(live) = table.files.get(path) {
+        return match () {
+            () if live.identity == file.identity => Offer::Known,
+            () if live.added > evidence || table.held.contains_key(path) => Offer::Later,
+            () => Offer::Overwritten,
+        };
+    }
+    match table.consumed.get(path) {
+        None => Offer::New,
+        Some(identity) if *identity == file.identity => Offer::Known,
+        Some(_) if table.spec.catalog == Catalog::InPlace => Offer::New,
+        Some(_) if table.spec.rewritten == Rewritten::Add => Offer::New,
+        Some(_) => Offer::Changed,
+    }
+}
+
+/// What differs between two specs that one table cannot have one after the other.
+fn difference(known: &TableSpec, wanted: &TableSpec) -> Option<&'static str> {
+    match () {
+        () if known.catalog != wanted.catalog => Some("where its files come from"),
+        () if known.merge.sort != wanted.merge.sort => Some("its sort key"),
+        () if known.merge.rule != wanted.merge.rule => Some("its key or version column"),
+        () => None,
+    }
+}
+
+fn differs(table: &TableName, difference: &str) -> Refusal {
+    Refusal::TableDiffers {
+        table: table.clone(),
+        difference: difference.to_owned(),
+    }
+}
+
+/// Reasons come from outside and stay in the state: they are cut to a bound.
+pub(super) fn bounded(mark: Quarantined) -> Quarantined {
+    let reason: String = mark.reason.chars().take(REASON_CHARS_MAX).collect();
+    Quarantined {
+        reason: reason.into(),
+        ..mark
+    }
+}

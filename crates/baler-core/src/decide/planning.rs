@@ -1,0 +1,112 @@
+//! A poll: plan what the worker's capacity is evidence for, then grant what it has slots for.
+
+use std::collections::BTreeSet;
+
+use super::{Answer, Draft};
+use crate::event::Event;
+use crate::file::FilePath;
+use crate::ids::{JobId, Partition, TableName};
+use crate::limits::{JOBS_PLANNED_PER_SLOT, OPEN_JOBS_MAX};
+use crate::planner;
+use crate::request::{Grant, Poll, Reply, Scope};
+use crate::scheduler;
+use crate::state::{State, Table};
+
+impl Draft {
+    pub(super) fn poll(&mut self, poll: &Poll) -> Answer {
+        if scheduler::free_ranges(&self.state, &poll.scope).len() < poll.slots {
+            self.plan(&poll.scope, poll.slots * JOBS_PLANNED_PER_SLOT);
+        }
+        let free = scheduler::free_ranges(&self.state, &poll.scope);
+        let grants = free.into_iter().take(poll.slots).map(|(job, range)| {
+            let token = self.state.next_token();
+            self.emit(Event::RangeLeased {
+                job,
+                range,
+                worker: poll.worker.clone(),
+                watcher: poll.watcher,
+                embedded: poll.embedded,
+                host: poll.host.clone(),
+            });
+            Grant {
+                job: self.state.jobs[&job].clone(),
+                range,
+                token,
+            }
+        });
+        Ok(Reply::Granted(grants.collect()))
+    }
+
+    /// Partitions are planned whole, so the number wanted is passed by the last partition's jobs at most.
+    fn plan(&mut self, scope: &Scope, wanted: usize) {
+        let mut planned = 0;
+        let mut bytes_left = scope.bytes_left.unwrap_or(u64::MAX);
+        let busy: BTreeSet<(TableName, Partition)> = self
+            .state
+            .jobs
+            .values()
+            .map(|job| (job.table.clone(), job.partition.clone()))
+            .collect();
+        let seen = self.state.clone();
+        for (name, partition, table) in partitions(&seen, scope) {
+            if planned >= wanted {
+                return;
+            }
+            if busy.contains(&(name.clone(), partition.clone())) {
+                continue;
+            }
+            let choice = planner::choose(&table.spec, &table.view(partition, seen.time));
+            for proposal in choice.jobs {
+                let bytes: u64 = proposal.inputs.iter().map(|path| table.files[path].bytes()).sum();
+                if self.state.jobs.len() >= OPEN_JOBS_MAX || bytes > bytes_left {
+                    return;
+                }
+                bytes_left -= bytes;
+                planned += 1;
+                self.emit(Event::JobPlanned {
+                    job: self.state.next_job,
+                    table: name.clone(),
+                    partition: partition.clone(),
+                    inputs: proposal.inputs,
+                    output_level: proposal.output_level,
+                    why: proposal.why,
+                });
+            }
+        }
+    }
+
+    /// Halves of a job that failed without saying which input is to blame.
+    pub(super) fn plan_halves(&mut self, of: JobId, like: &crate::job::Job) {
+        let (older, newer) = like.inputs.split_at(like.inputs.len() / 2);
+        for half in [older, newer] {
+            self.emit(Event::JobPlanned {
+                job: self.state.next_job,
+                table: like.table.clone(),
+                partition: like.partition.clone(),
+                inputs: half
+                    .iter()
+                    .map(|file| file.path.clone())
+                    .collect::<Vec<FilePath>>(),
+                output_level: like.output_level,
+                why: crate::job::Why::Bisected { of },
+            });
+        }
+    }
+}
+
+/// The partitions inside the scope.
+fn partitions<'a>(
+    state: &'a State,
+    scope: &'a Scope,
+) -> impl Iterator<Item = (&'a TableName, &'a Partition, &'a Table)> {
+    state
+        .tables
+        .iter()
+        .flat_map(|(name, table)| {
+            table
+                .partitions
+                .keys()
+                .map(move |partition| (name, partition, table))
+        })
+        .filter(|(name, partition, _)| scope.covers(name, partition))
+}
