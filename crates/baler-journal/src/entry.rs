@@ -91,7 +91,14 @@ impl Proposal {
         event_lines: &[u8],
     ) -> Result<Self, JournalError> {
         let nonce = Checksum(rand::random());
-        let envelope = Envelope { format: FORMAT, journal, sequence, nonce, parent, parent_time };
+        let envelope = Envelope {
+            format: FORMAT,
+            journal,
+            sequence,
+            nonce,
+            parent,
+            parent_time,
+        };
         let mut text = serde_json::to_vec(&envelope).expect("the envelope has text keys only");
         text.push(b'\n');
         text.extend_from_slice(event_lines);
@@ -99,9 +106,17 @@ impl Proposal {
         text.extend(serde_json::to_vec(&Seal { xxh3: checksum }).expect("the seal has text keys only"));
         text.push(b'\n');
         if text.len() > ENTRY_BYTES_MAX {
-            return Err(JournalError::TooLarge { bytes: text.len(), max: ENTRY_BYTES_MAX });
+            return Err(JournalError::TooLarge {
+                bytes: text.len(),
+                max: ENTRY_BYTES_MAX,
+            });
         }
-        Ok(Self { sequence, nonce, checksum, bytes: compress(&text) })
+        Ok(Self {
+            sequence,
+            nonce,
+            checksum,
+            bytes: compress(&text),
+        })
     }
 
     /// For a whole batch, as tests and tools make it.
@@ -137,15 +152,24 @@ impl Entry {
         let mut lines = body.split_inclusive(|byte| *byte == b'\n');
         let envelope: Envelope = parse(sequence, lines.next().unwrap_or_default())?;
         if envelope.sequence != sequence {
-            return Err(damaged(&format!("it says that it is entry {}", envelope.sequence)));
+            return Err(damaged(&format!(
+                "it says that it is entry {}",
+                envelope.sequence
+            )));
         }
-        let events = lines.map(|line| parse(sequence, line)).collect::<Result<_, _>>()?;
+        let events = lines
+            .map(|line| parse(sequence, line))
+            .collect::<Result<_, _>>()?;
         Ok(Self {
             journal: envelope.journal,
             nonce: envelope.nonce,
             parent: envelope.parent,
             checksum,
-            batch: Batch { sequence, parent_time: envelope.parent_time, events },
+            batch: Batch {
+                sequence,
+                parent_time: envelope.parent_time,
+                events,
+            },
             modified: None,
         })
     }
@@ -174,7 +198,10 @@ fn check_format(sequence: Sequence, first_line: &[u8]) -> Result<(), JournalErro
             found: format,
         }),
         Ok(_) => Ok(()),
-        Err(error) => Err(JournalError::damaged_entry(sequence, format!("its first line: {error}"))),
+        Err(error) => Err(JournalError::damaged_entry(
+            sequence,
+            format!("its first line: {error}"),
+        )),
     }
 }
 

@@ -12,7 +12,9 @@ pub enum JournalError {
     #[error(transparent)]
     Store(#[from] StoreError),
     /// What is stored is not what was written. Never taken for an empty or absent object.
-    #[error("{what} is damaged: {why}; restore it from a backup, or see `baler journal check` and `baler journal repair`")]
+    #[error(
+        "{what} is damaged: {why}; restore it from a backup, or see `baler journal check` and `baler journal repair`"
+    )]
     Damaged {
         /// The object, as in "journal entry 42".
         what: String,
@@ -20,7 +22,9 @@ pub enum JournalError {
         why: String,
     },
     /// Another version wrote it.
-    #[error("{what} was written by a newer Baler (format {found}); this one reads up to {FORMAT}: install the newer version")]
+    #[error(
+        "{what} was written by a newer Baler (format {found}); this one reads up to {FORMAT}: install the newer version"
+    )]
     NewerFormat {
         /// The object.
         what: String,
@@ -66,7 +70,10 @@ pub enum JournalError {
 impl JournalError {
     /// Damage of an entry.
     pub(crate) fn damaged_entry(sequence: Sequence, why: impl ToString) -> Self {
-        Self::Damaged { what: entry_name(sequence), why: why.to_string() }
+        Self::Damaged {
+            what: entry_name(sequence),
+            why: why.to_string(),
+        }
     }
 }
 

@@ -25,9 +25,11 @@ pub enum Appended {
     Conflict,
     /// The proposal may be in the slot, or may still get there. Offer the same bytes again, and nothing else.
     Unknown,
-    /// The slot was filled and retired long ago. The replica is far behind; whether an earlier offer of the
-    /// proposal had filled it can no longer be seen.
-    Retired,
+    /// The slot was filled and retired long ago: the replica is far behind.
+    Retired {
+        /// Whether an earlier offer of the same proposal may have filled it. That can no longer be seen.
+        maybe_ours: bool,
+    },
 }
 
 /// A row of slots, and snapshots of what they add up to.
@@ -96,7 +98,10 @@ impl Position {
             return damaged(format!("it was read after entry {}", self.sequence));
         }
         if let Some(journal) = self.journal.filter(|journal| *journal != entry.journal) {
-            return damaged(format!("it belongs to journal {}, not to {journal}", entry.journal));
+            return damaged(format!(
+                "it belongs to journal {}, not to {journal}",
+                entry.journal
+            ));
         }
         if entry.parent != self.checksum {
             return damaged(format!(

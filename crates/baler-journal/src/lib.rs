@@ -20,9 +20,13 @@ pub mod error;
 pub mod counters;
 pub mod journal;
 
+pub mod snapshot;
+
 pub mod memory;
 pub mod object_log;
 pub mod store;
+
+pub mod replica;
 
 mod backoff;
 
@@ -30,3 +34,4 @@ pub use error::JournalError;
 pub use journal::{Appended, Journal, Position};
 pub use memory::MemoryJournal;
 pub use object_log::{Access, ObjectLog};
+pub use replica::Replica;

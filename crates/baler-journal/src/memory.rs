@@ -39,7 +39,11 @@ impl Default for MemoryJournal {
 impl MemoryJournal {
     /// With blocks of this many entries.
     pub fn with_block(block: u64) -> Self {
-        Self { slots: Mutex::default(), block, counters: Counters::default() }
+        Self {
+            slots: Mutex::default(),
+            block,
+            counters: Counters::default(),
+        }
     }
 
     /// Moves the clock that stamps entries; it stands still otherwise.
@@ -49,7 +53,9 @@ impl MemoryJournal {
     }
 
     fn lock(&self) -> MutexGuard<'_, Slots> {
-        self.slots.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+        self.slots
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 }
 
@@ -59,7 +65,7 @@ impl Journal for MemoryJournal {
         self.counters.offers.add_one();
         let mut slots = self.lock();
         if proposal.sequence < slots.retired_below {
-            return Ok(Appended::Retired);
+            return Ok(Appended::Retired { maybe_ours: false });
         }
         if let Some((taken, _)) = slots.entries.get(&proposal.sequence) {
             if *taken != proposal.bytes {
@@ -68,7 +74,9 @@ impl Journal for MemoryJournal {
             }
         }
         let now = slots.now;
-        slots.entries.insert(proposal.sequence, (proposal.bytes.clone(), now));
+        slots
+            .entries
+            .insert(proposal.sequence, (proposal.bytes.clone(), now));
         self.counters.commits.add_one();
         Ok(Appended::Committed { modified: Some(now) })
     }
@@ -79,7 +87,10 @@ impl Journal for MemoryJournal {
             return Ok(None);
         };
         let entry = Entry::decode(sequence, &bytes)?;
-        Ok(Some(Entry { modified: Some(modified), ..entry }))
+        Ok(Some(Entry {
+            modified: Some(modified),
+            ..entry
+        }))
     }
 
     async fn modified(&self, sequence: Sequence) -> Result<Option<StoreTime>, JournalError> {

@@ -29,9 +29,10 @@ impl ObjectLog {
             }
             self.counters.offers.add_one();
             let error = match self.store.create(&path, proposal.bytes.clone()).await {
-                Ok(()) => return self.committed(proposal, None).await,
+                Ok(()) => return self.committed(proposal, None, may_have_landed).await,
                 Err(error) => error,
             };
+            let refused = is_refusal(&error);
             tracing::debug!(%error, sequence = proposal.sequence.0, "an append got no clear answer; reading back");
             match self.read_back(proposal).await {
                 Ok(Slot::Ours { modified }) => return self.found_ours(proposal, modified).await,
@@ -40,15 +41,17 @@ impl ObjectLog {
                     return Ok(Appended::Conflict);
                 }
                 Ok(Slot::Nothing) if self.is_retired(proposal.sequence).await.unwrap_or(false) => {
-                    return Ok(Appended::Retired);
+                    return Ok(Appended::Retired {
+                        maybe_ours: may_have_landed || !refused,
+                    });
                 }
-                Ok(Slot::Nothing) if !may_have_landed && is_refusal(&error) => return Err(error.into()),
+                Ok(Slot::Nothing) if !may_have_landed && refused => return Err(error.into()),
                 Ok(Slot::Nothing) => {}
                 // Damage and other versions are final; a store that cannot be read is not.
                 Err(failed @ JournalError::Store(_)) => tracing::debug!(%failed, "reading back failed"),
                 Err(error) => return Err(error),
             }
-            may_have_landed |= !matches!(error, StoreError::AlreadyExists { .. }) && !is_refusal(&error);
+            may_have_landed |= !refused;
         }
         self.counters.unknown.add_one();
         Ok(Appended::Unknown)
@@ -58,7 +61,9 @@ impl ObjectLog {
         self.counters.read_backs.add_one();
         Ok(match self.fetch_entry(proposal.sequence).await? {
             None => Slot::Nothing,
-            Some(entry) if entry.nonce == proposal.nonce => Slot::Ours { modified: entry.modified },
+            Some(entry) if entry.nonce == proposal.nonce => Slot::Ours {
+                modified: entry.modified,
+            },
             Some(_) => Slot::Others,
         })
     }
@@ -70,7 +75,7 @@ impl ObjectLog {
         modified: Option<StoreTime>,
     ) -> Result<Appended, JournalError> {
         match self.settle().await {
-            Ok(()) => self.committed(proposal, modified).await,
+            Ok(()) => self.committed(proposal, modified, true).await,
             Err(error) => {
                 tracing::warn!(%error, "an entry is written but not known to be durable");
                 Ok(Appended::Unknown)
@@ -84,12 +89,15 @@ impl ObjectLog {
         &self,
         proposal: &Proposal,
         modified: Option<StoreTime>,
+        maybe_ours: bool,
     ) -> Result<Appended, JournalError> {
         let (retired, modified) = match modified {
             Some(_) => (self.is_retired(proposal.sequence).await, modified),
             None => {
-                let (retired, modified) =
-                    futures::join!(self.is_retired(proposal.sequence), self.modified(proposal.sequence));
+                let (retired, modified) = futures::join!(
+                    self.is_retired(proposal.sequence),
+                    self.modified(proposal.sequence)
+                );
                 (retired, modified.unwrap_or(None))
             }
         };
@@ -99,8 +107,9 @@ impl ObjectLog {
                 Ok(Appended::Committed { modified })
             }
             Ok(true) => {
-                let _swept_with_its_block_otherwise = self.store.delete(&names::entry(proposal.sequence)).await;
-                Ok(Appended::Retired)
+                let _swept_with_its_block_otherwise =
+                    self.store.delete(&names::entry(proposal.sequence)).await;
+                Ok(Appended::Retired { maybe_ours })
             }
             Err(error) => {
                 tracing::debug!(%error, "whether the slot is retired could not be asked");

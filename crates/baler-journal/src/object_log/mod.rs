@@ -46,7 +46,11 @@ impl ObjectLog {
             Access::ReadOnly => root::check(store.as_ref()).await?,
             Access::ReadWrite => root::check_or_make(&store).await?,
         }
-        Ok(Self { store, block: BLOCK, counters: Counters::default() })
+        Ok(Self {
+            store,
+            block: BLOCK,
+            counters: Counters::default(),
+        })
     }
 
     /// With blocks of another size, which all who write to this root must share. For tests.
@@ -66,7 +70,9 @@ impl ObjectLog {
             match self.store.get(path).await.and_then(crate::store::Object::whole) {
                 Ok(object) => return Ok(Some(object)),
                 Err(StoreError::NotFound { .. }) => return Ok(None),
-                Err(StoreError::Unknown { .. }) if try_number + 1 < TRIES_MAX => backoff::pause(try_number).await,
+                Err(StoreError::Unknown { .. }) if try_number + 1 < TRIES_MAX => {
+                    backoff::pause(try_number).await
+                }
                 Err(error) => return Err(error.into()),
             }
         }

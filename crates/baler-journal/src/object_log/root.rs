@@ -84,7 +84,11 @@ async fn probe(store: &Arc<dyn Store>, endpoint: String) -> Result<Probed, Journ
     let result = try_join_all(races).await;
     join_all((0..names).map(async |name| store.delete(&names::probe(round, name)).await)).await;
     result?;
-    Ok(Probed { endpoint, writers: PROBE_WRITERS, names })
+    Ok(Probed {
+        endpoint,
+        writers: PROBE_WRITERS,
+        names,
+    })
 }
 
 async fn race(store: &Arc<dyn Store>, path: String) -> Result<(), JournalError> {
@@ -104,7 +108,10 @@ async fn race(store: &Arc<dyn Store>, path: String) -> Result<(), JournalError> 
         }
     }
     let [winner] = winners[..] else {
-        let why = format!("{} of {PROBE_WRITERS} writers were told that they created the same object", winners.len());
+        let why = format!(
+            "{} of {PROBE_WRITERS} writers were told that they created the same object",
+            winners.len()
+        );
         return Err(JournalError::UnsafeStore(why));
     };
     let (_, found) = store.get(&path).await?.whole()?;

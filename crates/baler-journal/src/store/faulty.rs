@@ -55,7 +55,10 @@ pub struct Gate {
 
 impl Default for Gate {
     fn default() -> Self {
-        Self { passes: Arc::new(Semaphore::new(0)), arrivals: Arc::new(Semaphore::new(0)) }
+        Self {
+            passes: Arc::new(Semaphore::new(0)),
+            arrivals: Arc::new(Semaphore::new(0)),
+        }
     }
 }
 
@@ -117,7 +120,11 @@ impl FaultyStore {
     /// The next such call on a path that contains `path_part` goes wrong. Faults for the same call happen in the
     /// order they were planned.
     pub fn plan(&self, operation: Operation, path_part: &str, fault: Fault) {
-        lock(&self.script).push(Planned { operation, path_part: path_part.to_owned(), fault });
+        lock(&self.script).push(Planned {
+            operation,
+            path_part: path_part.to_owned(),
+            fault,
+        });
     }
 
     /// The same, so many times.
@@ -148,7 +155,10 @@ impl FaultyStore {
     }
 
     async fn next_fault(&self, operation: Operation, path: &str) -> Option<Fault> {
-        lock(&self.calls).push(Call { operation, path: path.to_owned() });
+        lock(&self.calls).push(Call {
+            operation,
+            path: path.to_owned(),
+        });
         let fault = self.take_fault(operation, path)?;
         if let Fault::Hold(gate) = &fault {
             gate.pass().await;
@@ -197,7 +207,9 @@ impl Store for FaultyStore {
     async fn create(&self, path: &str, body: Bytes) -> Result<(), StoreError> {
         match self.next_fault(Operation::Create, path).await {
             Some(Fault::FailBefore(error)) => Err(error),
-            Some(Fault::FalseExists) => Err(StoreError::AlreadyExists { path: path.to_owned() }),
+            Some(Fault::FalseExists) => Err(StoreError::AlreadyExists {
+                path: path.to_owned(),
+            }),
             Some(Fault::ApplyLate) => {
                 lock(&self.late).push((path.to_owned(), body));
                 Err(lost(path))
@@ -211,7 +223,10 @@ impl Store for FaultyStore {
     }
 
     fn list(&self, folder: &str) -> BoxStream<'static, Result<ObjectMeta, StoreError>> {
-        lock(&self.calls).push(Call { operation: Operation::List, path: folder.to_owned() });
+        lock(&self.calls).push(Call {
+            operation: Operation::List,
+            path: folder.to_owned(),
+        });
         match self.take_fault(Operation::List, folder) {
             Some(Fault::FailBefore(error)) => stream::iter([Err(error)]).boxed(),
             _ => self.store.list(folder),
@@ -238,7 +253,10 @@ impl Store for FaultyStore {
 }
 
 fn lost(path: &str) -> StoreError {
-    StoreError::Unknown { path: path.to_owned(), reason: "the answer was lost".to_owned() }
+    StoreError::Unknown {
+        path: path.to_owned(),
+        reason: "the answer was lost".to_owned(),
+    }
 }
 
 fn flip(bytes: &Bytes, at: usize) -> Bytes {

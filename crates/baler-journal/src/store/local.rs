@@ -27,7 +27,10 @@ impl LocalStore {
     /// A directory that exists.
     pub fn open(root: impl AsRef<Path>) -> Result<Self, StoreError> {
         let shown = root.as_ref().display().to_string();
-        let root = root.as_ref().canonicalize().map_err(|e| StoreError::from_io(&shown, &e))?;
+        let root = root
+            .as_ref()
+            .canonicalize()
+            .map_err(|e| StoreError::from_io(&shown, &e))?;
         let files = LocalFileSystem::new_with_prefix(&root).map_err(|error| StoreError::Unsupported {
             path: shown,
             reason: error.to_string(),

@@ -27,9 +27,15 @@ struct Shelf {
 
 impl Default for MemoryStore {
     fn default() -> Self {
-        let now = StoreTime { unix_ms: 1_700_000_000_000 };
+        let now = StoreTime {
+            unix_ms: 1_700_000_000_000,
+        };
         Self {
-            shelf: Mutex::new(Shelf { objects: BTreeMap::new(), now, versions: 0 }),
+            shelf: Mutex::new(Shelf {
+                objects: BTreeMap::new(),
+                now,
+                versions: 0,
+            }),
         }
     }
 }
@@ -52,7 +58,9 @@ impl MemoryStore {
     }
 
     fn lock(&self) -> MutexGuard<'_, Shelf> {
-        self.shelf.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+        self.shelf
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 }
 
@@ -64,12 +72,17 @@ impl Shelf {
             bytes: bytes.len() as u64,
             modified: self.now,
         };
-        let meta = ObjectMeta { path: path.to_owned(), identity };
+        let meta = ObjectMeta {
+            path: path.to_owned(),
+            identity,
+        };
         self.objects.insert(path.to_owned(), Object { meta, bytes });
     }
 
     fn find(&self, path: &str) -> Result<&Object, StoreError> {
-        self.objects.get(path).ok_or_else(|| StoreError::NotFound { path: path.to_owned() })
+        self.objects.get(path).ok_or_else(|| StoreError::NotFound {
+            path: path.to_owned(),
+        })
     }
 }
 
@@ -90,7 +103,9 @@ impl Store for MemoryStore {
     async fn create(&self, path: &str, body: Bytes) -> Result<(), StoreError> {
         let mut shelf = self.lock();
         if shelf.objects.contains_key(path) {
-            return Err(StoreError::AlreadyExists { path: path.to_owned() });
+            return Err(StoreError::AlreadyExists {
+                path: path.to_owned(),
+            });
         }
         shelf.insert(path, body);
         Ok(())

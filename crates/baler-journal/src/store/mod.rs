@@ -63,7 +63,10 @@ impl Object {
         let (came, stored) = (self.bytes.len() as u64, self.meta.identity.bytes);
         if came != stored {
             let reason = format!("{came} of {stored} bytes came");
-            return Err(StoreError::Unknown { path: self.meta.path, reason });
+            return Err(StoreError::Unknown {
+                path: self.meta.path,
+                reason,
+            });
         }
         Ok((self.meta, self.bytes))
     }
@@ -139,13 +142,22 @@ impl StoreError {
         match error.kind() {
             Kind::NotFound => Self::NotFound { path },
             Kind::AlreadyExists => Self::AlreadyExists { path },
-            Kind::PermissionDenied => Self::Denied { path, reason: error.to_string() },
+            Kind::PermissionDenied => Self::Denied {
+                path,
+                reason: error.to_string(),
+            },
             Kind::ReadOnlyFilesystem => Self::ReadOnly { path },
             Kind::StorageFull | Kind::QuotaExceeded | Kind::FileTooLarge => Self::Full { path },
             Kind::Unsupported | Kind::InvalidFilename | Kind::NotADirectory | Kind::IsADirectory => {
-                Self::Unsupported { path, reason: error.to_string() }
+                Self::Unsupported {
+                    path,
+                    reason: error.to_string(),
+                }
             }
-            _ => Self::Unknown { path, reason: error.to_string() },
+            _ => Self::Unknown {
+                path,
+                reason: error.to_string(),
+            },
         }
     }
 }

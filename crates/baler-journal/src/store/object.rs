@@ -25,7 +25,10 @@ pub struct ObjectStoreStore {
 impl ObjectStoreStore {
     /// Around a store that never tries again by itself, reached through this endpoint.
     pub fn new(endpoint: impl Into<String>, objects: Arc<dyn ObjectStore>) -> Self {
-        Self { endpoint: endpoint.into(), objects }
+        Self {
+            endpoint: endpoint.into(),
+            objects,
+        }
     }
 }
 
@@ -36,14 +39,22 @@ impl Store for ObjectStoreStore {
     }
 
     async fn get(&self, path: &str) -> Result<Object, StoreError> {
-        let answer = self.objects.get(&parse(path)?).await.map_err(|e| sort_error(path, &e))?;
+        let answer = self
+            .objects
+            .get(&parse(path)?)
+            .await
+            .map_err(|e| sort_error(path, &e))?;
         let meta = convert_meta(&answer.meta);
         let bytes = answer.bytes().await.map_err(|e| sort_error(path, &e))?;
         Ok(Object { meta, bytes })
     }
 
     async fn head(&self, path: &str) -> Result<ObjectMeta, StoreError> {
-        let meta = self.objects.head(&parse(path)?).await.map_err(|e| sort_error(path, &e))?;
+        let meta = self
+            .objects
+            .head(&parse(path)?)
+            .await
+            .map_err(|e| sort_error(path, &e))?;
         Ok(convert_meta(&meta))
     }
 
@@ -107,13 +118,22 @@ fn sort_error(path: &str, error: &object_store::Error) -> StoreError {
     match error {
         E::NotFound { .. } => StoreError::NotFound { path: path_owned },
         E::AlreadyExists { .. } | E::Precondition { .. } => StoreError::AlreadyExists { path: path_owned },
-        E::PermissionDenied { .. } | E::Unauthenticated { .. } => StoreError::Denied { path: path_owned, reason },
+        E::PermissionDenied { .. } | E::Unauthenticated { .. } => StoreError::Denied {
+            path: path_owned,
+            reason,
+        },
         E::NotSupported { .. } | E::NotImplemented { .. } | E::InvalidPath { .. } => {
-            StoreError::Unsupported { path: path_owned, reason }
+            StoreError::Unsupported {
+                path: path_owned,
+                reason,
+            }
         }
         _ => match io_cause(error) {
             Some(cause) => StoreError::from_io(path, cause),
-            None => StoreError::Unknown { path: path_owned, reason },
+            None => StoreError::Unknown {
+                path: path_owned,
+                reason,
+            },
         },
     }
 }
