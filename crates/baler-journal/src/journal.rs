@@ -51,8 +51,8 @@ pub trait Journal: fmt::Debug + Send + Sync + 'static {
     /// Makes durable what was read, before anybody acts on it.
     async fn settle(&self) -> Result<(), JournalError>;
 
-    /// Whether there is any entry at all. Slow; asked only when the first is missing.
-    async fn is_empty(&self) -> Result<bool, JournalError>;
+    /// The last entry after this one that a listing shows. Slow; asked only when a replica is opened.
+    async fn last_listed(&self, after: Sequence) -> Result<Option<Sequence>, JournalError>;
 
     /// The snapshots there are, oldest first.
     async fn snapshots(&self) -> Result<Vec<Sequence>, JournalError>;

@@ -28,6 +28,8 @@ pub mod store;
 
 pub mod replica;
 
+pub mod conformance;
+
 mod backoff;
 
 pub use error::JournalError;

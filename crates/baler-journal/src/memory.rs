@@ -105,8 +105,9 @@ impl Journal for MemoryJournal {
         Ok(())
     }
 
-    async fn is_empty(&self) -> Result<bool, JournalError> {
-        Ok(self.lock().entries.is_empty())
+    async fn last_listed(&self, after: Sequence) -> Result<Option<Sequence>, JournalError> {
+        let last = self.lock().entries.keys().last().copied();
+        Ok(last.filter(|last| *last > after))
     }
 
     async fn snapshots(&self) -> Result<Vec<Sequence>, JournalError> {

@@ -26,14 +26,14 @@ impl ObjectLog {
         let Some(last) = self.last_block(until) else {
             return Ok(());
         };
-        let boundaries = self.numbers(names::BOUNDARY).await?;
+        let boundaries = self.numbers(names::BOUNDARY, "").await?;
         let first = boundaries.last().map_or(0, |block| block + 1);
         for block in first..=last {
             self.raise_boundary(block, until).await?;
         }
         // Also what a retirement that was cut short, or a stalled writer, left in older blocks.
         let end = (last + 1) * self.block;
-        let retired = self.numbers(names::JOURNAL).await?;
+        let retired = self.numbers(names::JOURNAL, "").await?;
         for sequence in retired.into_iter().filter(|sequence| *sequence < end) {
             self.store.delete(&names::entry(Sequence(sequence))).await?;
             self.counters.deletes.add_one();

@@ -96,10 +96,10 @@ impl ObjectLog {
         }
     }
 
-    /// The numbers of the objects in a folder, in order.
-    async fn numbers(&self, folder: &str) -> Result<Vec<u64>, JournalError> {
+    /// The numbers of the objects in a folder whose names come after this one, in order.
+    async fn numbers(&self, folder: &str, after: &str) -> Result<Vec<u64>, JournalError> {
         self.counters.lists.add_one();
-        let listed = self.store.list(&names::folder(folder));
+        let listed = self.store.list(&names::folder(folder), after);
         let numbers = listed.try_filter_map(async |meta| Ok(names::number(&meta.path)));
         let mut numbers: Vec<u64> = numbers.try_collect().await?;
         numbers.sort_unstable();
@@ -135,12 +135,17 @@ impl Journal for ObjectLog {
         Ok(self.store.settle(&names::folder(names::JOURNAL)).await?)
     }
 
-    async fn is_empty(&self) -> Result<bool, JournalError> {
-        Ok(self.numbers(names::JOURNAL).await?.is_empty() && self.numbers(names::BOUNDARY).await?.is_empty())
+    async fn last_listed(&self, after: Sequence) -> Result<Option<Sequence>, JournalError> {
+        let last = self
+            .numbers(names::JOURNAL, &names::entry(after))
+            .await?
+            .last()
+            .copied();
+        Ok(last.map(Sequence))
     }
 
     async fn snapshots(&self) -> Result<Vec<Sequence>, JournalError> {
-        let numbers = self.numbers(names::SNAPSHOTS).await?;
+        let numbers = self.numbers(names::SNAPSHOTS, "").await?;
         Ok(numbers.into_iter().map(Sequence).collect())
     }
 

@@ -66,16 +66,23 @@ impl Server {
             stopped: false,
         };
         server.catch_up().await?;
-        if server.position == Position::default() && !server.journal.is_empty().await? {
-            // Somebody may have written the first entry just now.
-            server.catch_up().await?;
-            if server.position == Position::default() {
-                let first = server.position.sequence.next();
-                let why = "it is missing, though there are later ones";
-                return Err(JournalError::damaged_entry(first, why));
-            }
-        }
+        server.check_no_hole().await?;
         Ok((server, seen))
+    }
+
+    /// Slots are filled in order. An entry beyond an empty slot was written just now, or the one in the slot was
+    /// lost; filling the slot again would begin a second history.
+    async fn check_no_hole(&mut self) -> Result<(), JournalError> {
+        let Some(listed) = self.journal.last_listed(self.position.sequence).await? else {
+            return Ok(());
+        };
+        self.catch_up().await?;
+        if self.position.sequence < listed {
+            let missing = self.position.sequence.next();
+            let why = format!("it is missing, though there is an entry {listed}");
+            return Err(JournalError::damaged_entry(missing, why));
+        }
+        Ok(())
     }
 
     pub(super) async fn run(mut self) {

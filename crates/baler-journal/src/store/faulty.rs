@@ -1,5 +1,6 @@
 //! A store whose next answers are scripted: everything that real stores and networks do to a caller. For tests.
 
+use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use async_trait::async_trait;
@@ -38,6 +39,8 @@ pub enum Fault {
     ApplyLate,
     /// `create` says that the name is taken, which it is not.
     FalseExists,
+    /// `create` is done, and says that the name is taken: a retry inside the client met its own object.
+    MeetItself,
     /// `get` returns only so many bytes.
     ShortRead(usize),
     /// `get` returns the bytes with one of them changed.
@@ -91,7 +94,6 @@ pub struct Call {
 }
 
 /// A store around a store, with scripted faults.
-#[derive(Debug)]
 pub struct FaultyStore {
     store: Arc<dyn Store>,
     script: Mutex<Vec<Planned>>,
@@ -104,6 +106,14 @@ struct Planned {
     operation: Operation,
     path_part: String,
     fault: Fault,
+}
+
+impl fmt::Debug for FaultyStore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("FaultyStore")
+            .field("script", &self.script)
+            .finish_non_exhaustive()
+    }
 }
 
 impl FaultyStore {
@@ -214,6 +224,12 @@ impl Store for FaultyStore {
                 lock(&self.late).push((path.to_owned(), body));
                 Err(lost(path))
             }
+            Some(Fault::MeetItself) => {
+                self.store.create(path, body).await?;
+                Err(StoreError::AlreadyExists {
+                    path: path.to_owned(),
+                })
+            }
             Some(Fault::LoseResponse) => {
                 let _lost_answer = self.store.create(path, body).await;
                 Err(lost(path))
@@ -222,14 +238,14 @@ impl Store for FaultyStore {
         }
     }
 
-    fn list(&self, folder: &str) -> BoxStream<'static, Result<ObjectMeta, StoreError>> {
+    fn list(&self, folder: &str, after: &str) -> BoxStream<'static, Result<ObjectMeta, StoreError>> {
         lock(&self.calls).push(Call {
             operation: Operation::List,
             path: folder.to_owned(),
         });
         match self.take_fault(Operation::List, folder) {
             Some(Fault::FailBefore(error)) => stream::iter([Err(error)]).boxed(),
-            _ => self.store.list(folder),
+            _ => self.store.list(folder, after),
         }
     }
 

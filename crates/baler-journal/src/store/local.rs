@@ -66,8 +66,8 @@ impl Store for LocalStore {
         self.objects.create(path, body).await
     }
 
-    fn list(&self, folder: &str) -> BoxStream<'static, Result<ObjectMeta, StoreError>> {
-        self.objects.list(folder)
+    fn list(&self, folder: &str, after: &str) -> BoxStream<'static, Result<ObjectMeta, StoreError>> {
+        self.objects.list(folder, after)
     }
 
     async fn delete(&self, path: &str) -> Result<(), StoreError> {

@@ -111,12 +111,13 @@ impl Store for MemoryStore {
         Ok(())
     }
 
-    fn list(&self, folder: &str) -> BoxStream<'static, Result<ObjectMeta, StoreError>> {
+    fn list(&self, folder: &str, after: &str) -> BoxStream<'static, Result<ObjectMeta, StoreError>> {
         let below = format!("{folder}/");
         let shelf = self.lock();
         let range = shelf.objects.range(below.clone()..);
         let found: Vec<_> = range
             .take_while(|(path, _)| path.starts_with(&below))
+            .filter(|(path, _)| path.as_str() > after)
             .map(|(_, object)| Ok(object.meta.clone()))
             .collect();
         stream::iter(found).boxed()

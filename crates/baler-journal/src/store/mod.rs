@@ -36,8 +36,9 @@ pub trait Store: fmt::Debug + Send + Sync + 'static {
     /// `Ok`, and never seen half written. Must not try again by itself: a second try meets the first one's object.
     async fn create(&self, path: &str, body: Bytes) -> Result<(), StoreError>;
 
-    /// Every object below a folder, in any order; nothing if there is no such folder.
-    fn list(&self, folder: &str) -> BoxStream<'static, Result<ObjectMeta, StoreError>>;
+    /// Every object below a folder whose path comes after `after` (all if that is empty), in any order; nothing if
+    /// there is no such folder.
+    fn list(&self, folder: &str, after: &str) -> BoxStream<'static, Result<ObjectMeta, StoreError>>;
 
     /// Removes the object; one that is not there is as good.
     async fn delete(&self, path: &str) -> Result<(), StoreError>;

@@ -64,19 +64,19 @@ impl Store for ObjectStoreStore {
         put.await.map(drop).map_err(|e| sort_error(path, &e))
     }
 
-    fn list(&self, folder: &str) -> BoxStream<'static, Result<ObjectMeta, StoreError>> {
+    fn list(&self, folder: &str, after: &str) -> BoxStream<'static, Result<ObjectMeta, StoreError>> {
         let folder = folder.to_owned();
-        match parse(&folder) {
+        let found = parse(&folder).and_then(|prefix| match after {
+            "" => Ok(self.objects.list(Some(&prefix))),
+            after => Ok(self.objects.list_with_offset(Some(&prefix), &parse(after)?)),
+        });
+        let converted = move |meta: object_store::Result<object_store::ObjectMeta>| match meta {
+            Ok(meta) => Ok(convert_meta(&meta)),
+            Err(error) => Err(sort_error(&folder, &error)),
+        };
+        match found {
+            Ok(found) => found.map(converted).boxed(),
             Err(error) => stream::iter([Err(error)]).boxed(),
-            Ok(prefix) => {
-                let found = self.objects.list(Some(&prefix));
-                found
-                    .map(move |meta| {
-                        meta.map(|meta| convert_meta(&meta))
-                            .map_err(|e| sort_error(&folder, &e))
-                    })
-                    .boxed()
-            }
         }
     }
 
