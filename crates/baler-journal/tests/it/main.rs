@@ -4,3 +4,4 @@ mod backends;
 mod golden;
 mod probe;
 mod snapshots;
+mod world;
