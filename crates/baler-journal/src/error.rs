@@ -69,10 +69,10 @@ pub enum JournalError {
 
 impl JournalError {
     /// Damage of an entry.
-    pub(crate) fn damaged_entry(sequence: Sequence, why: impl ToString) -> Self {
+    pub(crate) fn damaged_entry(sequence: Sequence, why: impl Into<String>) -> Self {
         Self::Damaged {
             what: entry_name(sequence),
-            why: why.to_string(),
+            why: why.into(),
         }
     }
 }

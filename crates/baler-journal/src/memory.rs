@@ -67,11 +67,10 @@ impl Journal for MemoryJournal {
         if proposal.sequence < slots.retired_below {
             return Ok(Appended::Retired { maybe_ours: false });
         }
-        if let Some((taken, _)) = slots.entries.get(&proposal.sequence) {
-            if *taken != proposal.bytes {
-                self.counters.conflicts.add_one();
-                return Ok(Appended::Conflict);
-            }
+        let taken = slots.entries.get(&proposal.sequence);
+        if taken.is_some_and(|(bytes, _)| *bytes != proposal.bytes) {
+            self.counters.conflicts.add_one();
+            return Ok(Appended::Conflict);
         }
         let now = slots.now;
         slots

@@ -29,7 +29,7 @@ async fn bytes_of(site: &Site, path: &str) -> Bytes {
 
 async fn open_error(site: &Site) -> JournalError {
     let opened = site.try_replica(Access::ReadWrite).await;
-    opened.err().expect("what is wrong must not be taken for right")
+    opened.expect_err("what is wrong must not be taken for right")
 }
 
 fn zstd_lines(lines: &str) -> Vec<u8> {

@@ -11,7 +11,7 @@ use crate::error::JournalError;
 use crate::journal::Appended;
 use crate::object_log::Access;
 
-fn committed(appended: Result<Appended, JournalError>) -> bool {
+fn committed(appended: &Result<Appended, JournalError>) -> bool {
     matches!(appended, Ok(Appended::Committed { .. }))
 }
 
@@ -21,7 +21,7 @@ pub async fn a_first_append_is_read_as_it_was_written(site: Site) {
     assert_eq!(journal.read(Sequence(1)).await, Ok(None));
     assert_eq!(journal.last_listed(Sequence(0)).await, Ok(None));
     let first = first_proposal(JOURNAL);
-    assert!(committed(journal.append(&first).await));
+    assert!(committed(&journal.append(&first).await));
     let entry = site
         .journal()
         .await
@@ -43,7 +43,7 @@ pub async fn a_first_append_is_read_as_it_was_written(site: Site) {
 pub async fn a_filled_slot_refuses_everybody_else(site: Site) {
     let journal = site.journal().await;
     let (ours, theirs) = (first_proposal(JOURNAL), first_proposal(JournalId(2)));
-    assert!(committed(journal.append(&ours).await));
+    assert!(committed(&journal.append(&ours).await));
     assert_eq!(site.journal().await.append(&theirs).await, Ok(Appended::Conflict));
     let entry = journal.read(Sequence(1)).await.expect("readable").expect("there");
     assert_eq!(entry.nonce, ours.nonce);
@@ -53,8 +53,8 @@ pub async fn a_filled_slot_refuses_everybody_else(site: Site) {
 pub async fn the_same_bytes_offered_twice_are_one_entry(site: Site) {
     let journal = site.journal().await;
     let first = first_proposal(JOURNAL);
-    assert!(committed(journal.append(&first).await));
-    assert!(committed(journal.append(&first).await));
+    assert!(committed(&journal.append(&first).await));
+    assert!(committed(&journal.append(&first).await));
     assert_eq!(journal.read(Sequence(2)).await, Ok(None));
 }
 
@@ -62,7 +62,7 @@ pub async fn the_same_bytes_offered_twice_are_one_entry(site: Site) {
 pub async fn of_sixteen_racing_appenders_one_wins_each_slot(site: Site) {
     let journal = site.journal().await;
     let first = first_proposal(JOURNAL);
-    assert!(committed(journal.append(&first).await));
+    assert!(committed(&journal.append(&first).await));
     let mut parent = first.checksum;
     for slot in 2..8 {
         let proposals: Vec<_> = (0..16).map(|_| tick_proposal(slot, parent)).collect();

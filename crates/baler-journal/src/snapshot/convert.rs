@@ -324,7 +324,7 @@ pub(super) fn leftover_record(leftover: &Leftover) -> LeftoverRecord {
     }
 }
 
-pub(super) fn leftover(record: LeftoverRecord) -> Leftover {
+pub(super) fn leftover(record: &LeftoverRecord) -> Leftover {
     let token = Token {
         sequence: Sequence(record.token_sequence),
         index: record.token_index,

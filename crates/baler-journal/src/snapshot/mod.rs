@@ -21,10 +21,10 @@ use crate::error::JournalError;
 pub use read::{read, verify};
 pub use write::write;
 
-fn damaged(at: Sequence, why: impl ToString) -> JournalError {
+fn damaged(at: Sequence, why: impl Into<String>) -> JournalError {
     JournalError::Damaged {
         what: snapshot_name(at),
-        why: why.to_string(),
+        why: why.into(),
     }
 }
 

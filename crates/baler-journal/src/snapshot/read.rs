@@ -43,7 +43,7 @@ fn read_records(
     bytes: &[u8],
     mut take: impl FnMut(&Header, Kind) -> Result<(), Odd>,
 ) -> Result<Header, JournalError> {
-    let broken = |error: std::io::Error| damaged(at, error);
+    let broken = |error: std::io::Error| damaged(at, error.to_string());
     let mut stream = MessageReader::new(bytes).map_err(broken)?;
     let header: Header = stream
         .read()
@@ -168,7 +168,7 @@ impl Builder {
                 self.state.garbage.insert(path, Arc::new(garbage));
             }
             Kind::Leftover(record) => {
-                let leftover = convert::leftover(record);
+                let leftover = convert::leftover(&record);
                 let token = leftover.attempt.token;
                 self.state
                     .leftovers
