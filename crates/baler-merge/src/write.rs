@@ -154,15 +154,13 @@ impl<'a> Writer<'a> {
         let Some(mut part) = self.part.take() else {
             return Ok(());
         };
-        let footer = part.writer.finish().map_err(|why| broken(&why))?;
+        part.writer.flush().map_err(|why| broken(&why))?;
+        let groups = part.writer.flushed_row_groups();
+        let uncompressed: i64 = groups.iter().map(|group| group.total_byte_size()).sum();
+        let row_groups = groups.len() as u32;
         let sealed = part.writer.into_inner().map_err(|why| broken(&why))?;
         let (bytes, checksum) = (sealed.bytes, sealed.hasher.digest128());
         sealed.output.finish().map_err(writing)?;
-        let uncompressed: i64 = footer
-            .row_groups()
-            .iter()
-            .map(|group| group.total_byte_size())
-            .sum();
         self.done.push(OutputReport {
             part: self.done.len() as u32,
             bytes,
@@ -170,7 +168,7 @@ impl<'a> Writer<'a> {
             digest: part.digest,
             checksum,
             keys: part.first.zip(part.last).map(|(min, max)| KeyRange { min, max }),
-            row_groups: footer.num_row_groups() as u32,
+            row_groups,
             uncompressed_bytes: uncompressed.unsigned_abs(),
         });
         Ok(())
