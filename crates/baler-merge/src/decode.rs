@@ -8,10 +8,10 @@ use crate::promote::plain_field;
 use crate::windows::Windows;
 use arrow::array::RecordBatch;
 use arrow::datatypes::{DataType, Fields, Schema, SchemaRef};
-use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{
     ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder,
 };
+use parquet::arrow::{ARROW_SCHEMA_META_KEY, ProjectionMask};
 use parquet::file::metadata::ParquetMetaData;
 use std::collections::HashSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -50,6 +50,23 @@ impl OpenFile {
     /// The columns, in plain layout.
     pub(crate) fn schema(&self) -> &SchemaRef {
         self.metadata.schema()
+    }
+
+    /// The columns, and all that the file says about itself: beside its Arrow schema or in it.
+    pub(crate) fn described_schema(&self) -> SchemaRef {
+        let mut schema = Schema::clone(self.schema());
+        for pair in self
+            .footer()
+            .file_metadata()
+            .key_value_metadata()
+            .into_iter()
+            .flatten()
+        {
+            if let Some(value) = pair.value.clone().filter(|_| pair.key != ARROW_SCHEMA_META_KEY) {
+                schema.metadata.insert(pair.key.clone(), value);
+            }
+        }
+        Arc::new(schema)
     }
 
     pub(crate) fn footer(&self) -> &ParquetMetaData {

@@ -36,7 +36,7 @@ pub fn merge(
 ) -> Result<Report, MergeError> {
     let asked = asked_sort(spec)?;
     let files = open_all(inputs, progress)?;
-    let schemas: Vec<_> = files.iter().map(|file| Arc::clone(file.schema())).collect();
+    let schemas: Vec<_> = files.iter().map(OpenFile::described_schema).collect();
     let context = Context {
         schema: unite(&schemas)?,
         tallies: RefCell::new(

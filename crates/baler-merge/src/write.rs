@@ -11,7 +11,7 @@ use crate::row_hash::digest_of_batch;
 use crate::sort_key::SortKey;
 use crate::spec::{Codec, MergeSpec};
 use arrow::array::{ArrayRef, RecordBatch};
-use arrow::datatypes::{DataType, Schema, SchemaRef};
+use arrow::datatypes::{DataType, SchemaRef};
 use parquet::arrow::{ArrowSchemaConverter, ArrowWriter};
 use parquet::basic::{Compression, Encoding, ZstdLevel};
 use parquet::errors::ParquetError;
@@ -63,12 +63,10 @@ impl<'a> Writer<'a> {
         rows_due: u64,
         memory_bytes: usize,
     ) -> Result<Self, MergeError> {
-        // What agreed between the inputs goes where Parquet keeps it; inside the Arrow schema it would be there twice.
-        let bare = Arc::new(Schema::new(schema.fields().clone()));
         Ok(Self {
             sink,
             properties: properties(schema, spec, key)?,
-            schema: bare,
+            schema: Arc::clone(schema),
             target_bytes: spec.target_file_bytes.max(1),
             memory_bytes,
             key,
@@ -228,6 +226,7 @@ fn properties(
         Codec::Lz4 => Compression::LZ4_RAW,
         Codec::None => Compression::UNCOMPRESSED,
     };
+    // It is in the embedded Arrow schema too; some readers look there, some here.
     let metadata: Vec<KeyValue> = schema
         .metadata()
         .iter()

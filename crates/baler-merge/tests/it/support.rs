@@ -12,7 +12,8 @@ use std::io::{self, Write};
 use std::sync::{Arc, Mutex};
 
 pub(crate) fn batch(columns: Vec<(&str, ArrayRef)>) -> RecordBatch {
-    RecordBatch::try_from_iter_with_nullable(columns.into_iter().map(|(name, column)| (name, column, true))).unwrap()
+    RecordBatch::try_from_iter_with_nullable(columns.into_iter().map(|(name, column)| (name, column, true)))
+        .unwrap()
 }
 
 pub(crate) fn ints(values: impl IntoIterator<Item = i64>) -> ArrayRef {
@@ -92,7 +93,10 @@ impl Merged {
 }
 
 pub(crate) fn read(file: &Bytes) -> Vec<RecordBatch> {
-    let reader = ParquetRecordBatchReaderBuilder::try_new(file.clone()).unwrap().build().unwrap();
+    let reader = ParquetRecordBatchReaderBuilder::try_new(file.clone())
+        .unwrap()
+        .build()
+        .unwrap();
     reader.collect::<Result<_, _>>().unwrap()
 }
 
@@ -104,9 +108,16 @@ pub(crate) fn try_merge(
 ) -> Result<Merged, MergeError> {
     let mut sink = MemorySink::default();
     let spill = tempfile::tempdir().unwrap();
-    let budget = Budget { memory_bytes, threads: 1 };
+    let budget = Budget {
+        memory_bytes,
+        threads: 1,
+    };
     let report = merge(inputs, spec, budget, spill.path(), &mut sink, &Unwatched);
-    assert_eq!(std::fs::read_dir(spill.path()).unwrap().count(), 0, "runs are deleted");
+    assert_eq!(
+        std::fs::read_dir(spill.path()).unwrap().count(),
+        0,
+        "runs are deleted"
+    );
     let files = std::mem::take(&mut *sink.0.lock().unwrap());
     let report = report?;
     assert_eq!(report.outputs.len(), files.len());
@@ -121,7 +132,11 @@ fn check_output(output: &OutputReport, file: &Bytes) {
     assert_eq!(output.bytes, file.len() as u64);
     assert_eq!(output.checksum, xxhash_rust::xxh3::xxh3_128(file));
     let (rows, digest) = digest_of(&input(file.clone()), Budget::default(), &Unwatched).unwrap();
-    assert_eq!((output.rows, output.digest), (rows, digest), "what was written can be read back");
+    assert_eq!(
+        (output.rows, output.digest),
+        (rows, digest),
+        "what was written can be read back"
+    );
 }
 
 pub(crate) fn merged(batches: &[RecordBatch], spec: &MergeSpec) -> Merged {
@@ -129,17 +144,28 @@ pub(crate) fn merged(batches: &[RecordBatch], spec: &MergeSpec) -> Merged {
 }
 
 pub(crate) fn sorted_by(names: &[&str]) -> MergeSpec {
-    MergeSpec { sort: names.iter().map(|name| SortColumn::ascending(*name)).collect(), ..MergeSpec::default() }
+    MergeSpec {
+        sort: names.iter().map(|name| SortColumn::ascending(*name)).collect(),
+        ..MergeSpec::default()
+    }
 }
 
 pub(crate) fn last_write_wins(key: &[&str], version: &str) -> MergeSpec {
     let key = key.iter().map(|name| (*name).to_owned()).collect();
-    MergeSpec { rule: Rule::LastWriteWins { key, version: version.into() }, ..MergeSpec::default() }
+    MergeSpec {
+        rule: Rule::LastWriteWins {
+            key,
+            version: version.into(),
+        },
+        ..MergeSpec::default()
+    }
 }
 
 /// The digest of a batch, by way of a file.
 pub(crate) fn digest(rows: &RecordBatch) -> Digest {
-    digest_of(&input(parquet(rows)), Budget::default(), &Unwatched).unwrap().1
+    digest_of(&input(parquet(rows)), Budget::default(), &Unwatched)
+        .unwrap()
+        .1
 }
 
 /// The naive way: all rows in memory, stably sorted.
@@ -147,12 +173,17 @@ pub(crate) fn sort_naively(batches: &[RecordBatch], sort: &[SortColumn]) -> Reco
     let all = concat_batches(&batches[0].schema(), batches).unwrap();
     let fields = sort.iter().map(|column| {
         let field = all.schema_ref().field_with_name(&column.name).unwrap();
-        let options = arrow::compute::SortOptions { descending: column.descending, nulls_first: column.nulls_first };
+        let options = arrow::compute::SortOptions {
+            descending: column.descending,
+            nulls_first: column.nulls_first,
+        };
         SortField::new_with_options(field.data_type().clone(), options)
     });
     let converter = RowConverter::new(fields.collect()).unwrap();
-    let columns: Vec<ArrayRef> =
-        sort.iter().map(|column| all.column_by_name(&column.name).unwrap().clone()).collect();
+    let columns: Vec<ArrayRef> = sort
+        .iter()
+        .map(|column| all.column_by_name(&column.name).unwrap().clone())
+        .collect();
     let keys = converter.convert_columns(&columns).unwrap();
     let mut order: Vec<(usize, usize)> = (0..all.num_rows()).map(|row| (0, row)).collect();
     order.sort_by(|a, b| keys.row(a.1).cmp(&keys.row(b.1)));
@@ -177,7 +208,9 @@ impl Input for Flaky {
     }
     fn read_at(&self, offset: u64, length: usize) -> io::Result<Bytes> {
         let mut left = self.reads_left.lock().unwrap();
-        *left = left.checked_sub(1).ok_or_else(|| io::Error::other("503 slow down"))?;
+        *left = left
+            .checked_sub(1)
+            .ok_or_else(|| io::Error::other("503 slow down"))?;
         Ok(self.bytes.slice(offset as usize..offset as usize + length))
     }
 }
