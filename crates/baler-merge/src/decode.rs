@@ -12,7 +12,7 @@ use parquet::arrow::arrow_reader::{
     ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder,
 };
 use parquet::arrow::{ARROW_SCHEMA_META_KEY, ProjectionMask};
-use parquet::file::metadata::ParquetMetaData;
+use parquet::file::metadata::{ParquetMetaData, ParquetMetaDataOptions, ParquetStatisticsPolicy};
 use std::collections::HashSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -34,9 +34,22 @@ pub(crate) struct Reading {
 }
 
 impl OpenFile {
-    /// Reads and checks the footer.
+    /// Reads and checks the footer. Of its statistics only what says how large things are is kept: a merge trusts no other,
+    /// and holds the footers of all its inputs.
     pub(crate) fn open(input: &Arc<dyn Input>) -> Result<Self, FileError> {
-        let footer = Arc::new(read_footer(input.as_ref())?);
+        let options = ParquetMetaDataOptions::new()
+            .with_column_stats_policy(ParquetStatisticsPolicy::SkipAll)
+            .with_encoding_stats_as_mask(false);
+        Self::open_as(input, &options)
+    }
+
+    /// Reads and checks the footer, statistics included.
+    pub(crate) fn open_with_statistics(input: &Arc<dyn Input>) -> Result<Self, FileError> {
+        Self::open_as(input, &ParquetMetaDataOptions::new())
+    }
+
+    fn open_as(input: &Arc<dyn Input>, options: &ParquetMetaDataOptions) -> Result<Self, FileError> {
+        let footer = Arc::new(read_footer(input.as_ref(), options)?);
         let metadata = guarded(|| plain_metadata(&footer))?;
         if let Some(name) = duplicate(metadata.schema().fields()) {
             return refused(format!("column {name} occurs twice"));
