@@ -40,7 +40,10 @@ fn the_peak_stays_near_the_budget() {
         .iter()
         .map(|path| path.metadata().unwrap().len())
         .sum();
-    assert!(bytes > 4 * BUDGET_MIB << 20, "{bytes} bytes would fit in memory");
+    assert!(
+        bytes > (4 * BUDGET_MIB) << 20,
+        "{bytes} bytes would fit in memory"
+    );
     let child = Command::new(std::env::current_exe().unwrap())
         .args([
             "--exact",

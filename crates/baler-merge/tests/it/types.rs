@@ -101,7 +101,7 @@ fn all_types_come_back_as_they_were() {
     columns.extend(flat());
     columns.extend(nested());
     let rows = batch(columns);
-    let files = vec![rows.clone(); 3];
+    let files = vec![rows; 3];
     let spec = sorted_by(&["k"]);
     let merged = try_merge(&inputs(&files), &spec, 0).unwrap();
     assert!(
