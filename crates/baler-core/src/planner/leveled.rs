@@ -73,7 +73,7 @@ fn choose_unsorted(view: &PartitionView<'_>, draft: &mut Draft<'_>) {
 }
 
 fn choose_sorted(view: &PartitionView<'_>, draft: &mut Draft<'_>) {
-    let spans = spans_with_busy(view, draft);
+    let spans = spans_with_busy(view);
     let line: Vec<u32> = spans.iter().map(|span| span.file).collect();
     let mut row = Row::new(&line);
     let mut to = 0;
@@ -90,12 +90,12 @@ fn choose_sorted(view: &PartitionView<'_>, draft: &mut Draft<'_>) {
     row.merge(draft);
 }
 
-/// Spans of all files. Those that may not be taken are among them, if their keys are known: they are where no merge
-/// may reach across.
-fn spans_with_busy(view: &PartitionView<'_>, draft: &Draft<'_>) -> Vec<Span> {
+/// Spans of all files, the busy ones too: no merge may reach across those. If their keys are not known, they are
+/// left out, as nothing else could be planned until they are free again.
+fn spans_with_busy(view: &PartitionView<'_>) -> Vec<Span> {
     let all: Vec<&File> = view.files.iter().chain(&view.busy).copied().collect();
     let mut spans = spans(&all, view.merge.is_keyed());
-    spans.retain(|span| draft.is_free(span.file) || span.is_known());
+    spans.retain(|span| span.is_known() || (span.file as usize) < view.files.len());
     spans
 }
 

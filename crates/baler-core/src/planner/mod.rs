@@ -12,6 +12,19 @@ mod heaviest;
 mod span;
 mod untaken;
 
+#[cfg(test)]
+mod laws;
+#[cfg(test)]
+mod leveled_tests;
+#[cfg(test)]
+mod naive;
+#[cfg(test)]
+mod simulator;
+#[cfg(test)]
+mod standing;
+#[cfg(test)]
+mod text;
+
 pub use leveled::LeveledPolicy;
 
 use std::fmt;
