@@ -4,7 +4,7 @@ use super::span::by_age;
 use super::{Choice, PartitionView, Proposal, SMALL_BELOW_TARGET_OVER, Verdict};
 use crate::file::{File, Level, Origin};
 use crate::job::Why;
-use crate::limits::{JOB_INPUTS_MAX, JOB_TARGETS_MAX, KEY_BOUND_BYTES_MAX};
+use crate::limits::{JOB_INPUTS_MAX, JOB_TARGETS_MAX, LEVEL_MAX};
 use crate::table::Leveled;
 use crate::time::StoreTime;
 
@@ -60,10 +60,14 @@ impl<'a> Draft<'a> {
         self.verdicts[at as usize].is_some()
     }
 
-    /// Whether it may be taken: it is neither busy nor kept apart. Positions behind the view's files are busy ones.
+    /// Positions behind the view's files are those of busy ones.
+    pub(super) fn is_busy(&self, at: u32) -> bool {
+        at as usize >= self.files.len()
+    }
+
+    /// Whether it may be taken: it is neither busy nor kept apart.
     pub(super) fn is_free(&self, at: u32) -> bool {
-        let verdict = self.verdicts.get(at as usize);
-        verdict.is_some_and(|verdict| *verdict != Some(Verdict::KeptApart))
+        !self.is_busy(at) && self.verdicts[at as usize] != Some(Verdict::KeptApart)
     }
 
     pub(super) fn jobs(&self) -> usize {
@@ -87,33 +91,19 @@ impl<'a> Draft<'a> {
         bytes.div_ceil(self.target_bytes).max(1) < files as u64
     }
 
-    /// Whether these have been through one merge together, so that another would give the same again. That can
-    /// be when sizes come out below what was aimed at, or when keys differ only beyond what bounds hold: without
-    /// this, such files would be merged for ever.
+    /// Whether merging these would give the same again: they came out of one merge, or have all been through as
+    /// many as there are levels. That is so when outputs come out smaller than was aimed at, or when keys differ only
+    /// beyond what bounds hold. Every other job lifts some file by a level; so planning ends, whatever merges make.
+    /// The old ones of the second kind are tried once more, as their outputs are young.
     pub(super) fn is_merged_before(&self, files: impl Iterator<Item = u32> + Clone) -> bool {
         let mut origins = files.clone().map(|at| self.file(at).origin);
         let first = origins.next();
         let by_one_job = matches!(first, Some(Origin::Job(_))) && origins.all(|origin| Some(origin) == first);
-        by_one_job || self.is_beyond_bounds(files)
+        by_one_job || self.are_young_at_the_top(files)
     }
 
-    /// Whether these are all Baler's, and their keys agree in as many bytes as are kept of a bound.
-    fn is_beyond_bounds(&self, files: impl Iterator<Item = u32>) -> bool {
-        const LENGTH: usize = KEY_BOUND_BYTES_MAX - 1;
-        let mut head: Option<&[u8]> = None;
-        for at in files {
-            let file = self.file(at);
-            let Some(keys) = file.keys.as_ref().filter(|_| file.origin != Origin::Foreign) else {
-                return false;
-            };
-            let (Some(min), Some(max)) = (keys.min.get(..LENGTH), keys.max.get(..LENGTH)) else {
-                return false;
-            };
-            if min != max || *head.get_or_insert(min) != min {
-                return false;
-            }
-        }
-        head.is_some()
+    fn are_young_at_the_top(&self, mut files: impl Iterator<Item = u32>) -> bool {
+        files.all(|at| self.file(at).level >= Level(LEVEL_MAX) && !self.is_old(at))
     }
 
     /// Says what becomes of a file, unless that has been said.
@@ -167,22 +157,29 @@ impl<'a> Draft<'a> {
         }
     }
 
-    /// One up, unless the inputs of the top level outweigh the others, or one file all others: then they take in
-    /// what comes from below and stay where they are. So a level stands for a doubling.
+    /// One up, unless the inputs of the top level outweigh those from below: then they take them in and stay where
+    /// they are.
     fn output_level(&self, inputs: &[u32]) -> Level {
-        let level = |at: u32| self.file(at).level;
-        let top = inputs.iter().map(|&at| level(at)).max().unwrap_or_default();
-        let (mut total, mut at_top, mut largest) = (0u64, 0u64, 0u64);
+        let top = inputs
+            .iter()
+            .map(|&at| self.file(at).level)
+            .max()
+            .unwrap_or_default();
+        let (mut at_top, mut below) = (0u64, 0u64);
         for &at in inputs {
-            total = total.saturating_add(self.bytes(at));
-            if level(at) == top {
-                at_top = at_top.saturating_add(self.bytes(at));
-                largest = largest.max(self.bytes(at));
-            }
+            let sum = if self.file(at).level == top {
+                &mut at_top
+            } else {
+                &mut below
+            };
+            *sum = sum.saturating_add(self.bytes(at));
         }
-        let from_below = at_top < total;
-        let absorbs = largest > total / 2 || (from_below && at_top > total / 2);
-        if absorbs && top > Level(0) { top } else { top.up() }
+        let has_below = inputs.iter().any(|&at| self.file(at).level < top);
+        if has_below && at_top > below {
+            top
+        } else {
+            top.up()
+        }
     }
 }
 

@@ -114,10 +114,11 @@ fn leave_or_work_down(cluster: &[Span], draft: &mut Draft<'_>) {
         .filter(|span| draft.is_free(span.file))
         .collect();
     overlap::work_down(&free, draft);
-    let verdict = if cluster.len() > 1 {
-        Verdict::WaitsForBusy
-    } else {
-        Verdict::Healthy
+    let busy = cluster.iter().any(|span| draft.is_busy(span.file));
+    let verdict = match (cluster.len(), busy) {
+        (1, _) => Verdict::Healthy,
+        (_, true) => Verdict::WaitsForBusy,
+        (_, false) => Verdict::KeptApart,
     };
     free.iter().for_each(|span| draft.say(span.file, verdict));
 }

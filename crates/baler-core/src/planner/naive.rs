@@ -77,6 +77,14 @@ fn rewriting_every_small_file_each_round_never_rests() {
 }
 
 #[test]
+fn expecting_too_much_of_merges_never_rests() {
+    assert_eq!(
+        broken(|view| one_job(small(view), 2), &small_files(5)),
+        Some(Law::FixedPoint)
+    );
+}
+
+#[test]
 fn merging_what_is_large_enough_lowers_nothing() {
     let mut world = small_files(4);
     world.files.iter_mut().for_each(|file| file.identity.bytes = 100);
