@@ -17,7 +17,7 @@ use std::collections::BTreeMap;
 
 use super::company::{Row, merge_unsorted};
 use super::draft::Draft;
-use super::span::{Span, by_age, clusters, spans};
+use super::span::{Span, clusters, spans};
 use super::{Choice, PartitionView, Policy, Verdict, overlap};
 use crate::file::File;
 use crate::ids::JobId;
@@ -68,12 +68,12 @@ fn choose_unsorted(view: &PartitionView<'_>, draft: &mut Draft<'_>) {
             draft.say(at, Verdict::Healthy);
         }
     }
-    small.sort_by(|&a, &b| by_age(draft.file(a), draft.file(b)));
+    small.sort_unstable_by_key(|&at| draft.age_rank(at));
     merge_unsorted(small, draft);
 }
 
 fn choose_sorted(view: &PartitionView<'_>, draft: &mut Draft<'_>) {
-    let spans = spans_with_busy(view);
+    let spans = spans_with_busy(view, draft);
     let line: Vec<u32> = spans.iter().map(|span| span.file).collect();
     let mut row = Row::new(&line);
     let mut to = 0;
@@ -92,10 +92,10 @@ fn choose_sorted(view: &PartitionView<'_>, draft: &mut Draft<'_>) {
 
 /// Spans of all files, the busy ones too: no merge may reach across those. If their keys are not known, they are
 /// left out, as nothing else could be planned until they are free again.
-fn spans_with_busy(view: &PartitionView<'_>) -> Vec<Span> {
+fn spans_with_busy(view: &PartitionView<'_>, draft: &Draft<'_>) -> Vec<Span> {
     let all: Vec<&File> = view.files.iter().chain(&view.busy).copied().collect();
-    let mut spans = spans(&all, view.merge.is_keyed());
-    spans.retain(|span| span.is_known() || (span.file as usize) < view.files.len());
+    let mut spans = spans(&all, view.merge.is_keyed(), |at| draft.age_rank(at));
+    spans.retain(|span| span.is_known() || !draft.is_busy(span.file));
     spans
 }
 
@@ -139,7 +139,10 @@ impl Apart {
             }
         }
         for group in groups.values_mut() {
-            group.sort_by(|&a, &b| by_age(files[a as usize], files[b as usize]));
+            group.sort_by_key(|&at| {
+                let file = files[at as usize];
+                (file.added, file.identity.modified, &file.path)
+            });
         }
         Self { groups, turn: 0 }
     }

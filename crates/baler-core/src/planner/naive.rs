@@ -15,7 +15,13 @@ impl Policy for Naive {
         let mut jobs = (self.0)(view);
         let mut verdicts = vec![Verdict::Healthy; view.files.len()];
         for (job, inputs) in jobs.iter_mut().enumerate() {
-            inputs.sort_by(|&a, &b| super::span::by_age(view.files[a], view.files[b]));
+            inputs.sort_by_key(|&at| {
+                (
+                    view.files[at].added,
+                    view.files[at].identity.modified,
+                    &view.files[at].path,
+                )
+            });
             inputs
                 .iter()
                 .for_each(|&at| verdicts[at] = Verdict::Chosen { job });
