@@ -196,7 +196,8 @@ fn removed_agree(state: &State) -> bool {
             .iter()
             .flat_map(|(at, paths)| paths.iter().map(move |path| (path, *at)))
             .collect();
-        ordered == table.removed.iter().map(|(path, at)| (path, *at)).collect()
+        let removed = table.removed.iter().map(|(path, removed)| (path, removed.at));
+        ordered == removed.collect()
     })
 }
 

@@ -331,6 +331,10 @@ pub enum Refusal {
         /// The oldest acceptable.
         oldest: Sequence,
     },
+    /// The evidence claims to know an entry that is not written yet. A number from another journal, or from before
+    /// a restore, must not pass for the newest knowledge.
+    #[error("the listing claims to have begun at entry {0}, which does not exist yet: list again")]
+    EvidenceUnknown(Sequence),
     /// A job that is being published is beyond cancelling.
     #[error("job {0} is being published and will be committed")]
     TooLate(JobId),

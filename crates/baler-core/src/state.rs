@@ -61,13 +61,23 @@ pub struct Table {
     /// Files whose rows are in outputs, and that may still be where they were.
     pub consumed: OrdMap<FilePath, Identity>,
     /// Paths that left the table lately, so that a listing begun before does not bring them back.
-    pub removed: OrdMap<FilePath, Sequence>,
+    pub removed: OrdMap<FilePath, Removed>,
     /// The same, oldest first.
     pub removed_order: OrdMap<Sequence, Vector<FilePath>>,
     /// Evidence begun before this entry is refused.
     pub remembered_from: Sequence,
     /// Files that are not merged any more.
     pub quarantine: OrdMap<FilePath, Arc<Quarantined>>,
+}
+
+/// A path that left the table.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Removed {
+    /// The entry in which it left.
+    pub at: Sequence,
+    /// The version whose rows are in outputs, if it left because it was gone after it was consumed. Should it come
+    /// back as it was, it is no new file.
+    pub consumed: Option<Identity>,
 }
 
 /// A reader's promise to be reading a version.
@@ -227,14 +237,31 @@ impl Table {
         Some(file)
     }
 
-    pub(crate) fn remember_removed(&mut self, path: FilePath, at: Sequence) {
+    /// Whether the rows of this version are in outputs already, as far as is remembered.
+    pub fn is_consumed(&self, path: &FilePath, identity: &Identity) -> bool {
+        let gone = self
+            .removed
+            .get(path)
+            .and_then(|removed| removed.consumed.as_ref());
+        self.consumed.get(path) == Some(identity) || gone == Some(identity)
+    }
+
+    /// Whether the path came or went after this entry, so that what was seen before says nothing about it.
+    pub fn is_touched_since(&self, evidence: Sequence, path: &FilePath) -> bool {
+        self.removed
+            .get(path)
+            .is_some_and(|removed| removed.at > evidence)
+            || self.files.get(path).is_some_and(|file| file.added > evidence)
+    }
+
+    pub(crate) fn remember_removed(&mut self, path: FilePath, at: Sequence, consumed: Option<Identity>) {
         self.forget_path(&path);
         self.removed_order.entry(at).or_default().push_back(path.clone());
-        self.removed.insert(path, at);
+        self.removed.insert(path, Removed { at, consumed });
     }
 
     pub(crate) fn forget_path(&mut self, path: &FilePath) {
-        let Some(at) = self.removed.remove(path) else {
+        let Some(Removed { at, .. }) = self.removed.remove(path) else {
             return;
         };
         if let Some(paths) = self.removed_order.get_mut(&at) {

@@ -105,16 +105,10 @@ impl Draft {
         evidence: Sequence,
         paths: &[FilePath],
     ) -> Answer {
-        let table = self.table(name)?;
-        if evidence < table.remembered_from {
-            return Err(Refusal::EvidenceTooOld {
-                evidence,
-                oldest: table.remembered_from,
-            });
-        }
+        let table = self.table_at(name, evidence)?;
         let late = |path: &FilePath| {
             let shown = table.files.contains_key(path) || table.consumed.contains_key(path);
-            let touched = table.removed.get(path).is_some_and(|at| *at > evidence);
+            let touched = table.is_touched_since(evidence, path);
             !shown && !touched && !self.state.garbage.contains_key(path) && wrote(&self.state, evidence, path)
         };
         let late: Vec<FilePath> = paths.iter().filter(|path| late(path)).cloned().collect();

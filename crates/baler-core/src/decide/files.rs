@@ -94,10 +94,10 @@ impl Draft {
     /// A job that holds the file ends with it, unless its outputs are already taking the file's place.
     fn lose_file(&mut self, name: &TableName, evidence: Sequence, path: &FilePath) {
         let table = &self.state.tables[name];
-        if let Some(file) = table.files.get(path) {
-            if file.added > evidence {
-                return;
-            }
+        if table.is_touched_since(evidence, path) {
+            return;
+        }
+        if table.files.contains_key(path) {
             if let Some(job) = table.held.get(path).copied() {
                 if self.state.jobs[&job].status != JobStatus::Open {
                     return;
@@ -128,15 +128,12 @@ impl Draft {
         files: &[Quarantined],
     ) -> Answer {
         let table = self.table_at(name, evidence)?;
-        let touched = |path: &FilePath| {
-            table.removed.get(path).is_some_and(|at| *at > evidence)
-                || table.files.get(path).is_some_and(|file| file.added > evidence)
-                || table.held.contains_key(path)
-        };
+        let touched =
+            |path: &FilePath| table.is_touched_since(evidence, path) || table.held.contains_key(path);
         let marks: Vec<Quarantined> = files
             .iter()
             .filter(|mark| !touched(&mark.path) && !table.is_quarantined(&mark.path, &mark.identity))
-            .filter(|mark| table.consumed.get(&mark.path) != Some(&mark.identity))
+            .filter(|mark| !table.is_consumed(&mark.path, &mark.identity))
             .cloned()
             .map(bounded)
             .collect();
@@ -195,12 +192,13 @@ impl Draft {
     }
 
     /// The table, if evidence begun at that entry still means something for it.
-    fn table_at(&self, name: &TableName, evidence: Sequence) -> Result<&Table, Refusal> {
+    pub(super) fn table_at(&self, name: &TableName, evidence: Sequence) -> Result<&Table, Refusal> {
         let table = self.table(name)?;
         let oldest = table.remembered_from;
-        match evidence < oldest {
-            true => Err(Refusal::EvidenceTooOld { evidence, oldest }),
-            false => Ok(table),
+        match () {
+            () if evidence < oldest => Err(Refusal::EvidenceTooOld { evidence, oldest }),
+            () if evidence >= self.state.sequence => Err(Refusal::EvidenceUnknown(evidence)),
+            () => Ok(table),
         }
     }
 }
@@ -221,7 +219,15 @@ fn offer(state: &State, table: &Table, evidence: Sequence, file: &File) -> Offer
         .garbage
         .get(path)
         .is_some_and(|garbage| garbage.stage == Stage::Due);
-    if due || table.removed.get(path).is_some_and(|at| *at > evidence) {
+    if table.is_consumed(path, &file.identity) {
+        return Offer::Known;
+    }
+    if due
+        || table
+            .removed
+            .get(path)
+            .is_some_and(|removed| removed.at > evidence)
+    {
         return Offer::Later;
     }
     if table.is_quarantined(path, &file.identity) {
@@ -234,12 +240,10 @@ fn offer(state: &State, table: &Table, evidence: Sequence, file: &File) -> Offer
             () => Offer::Overwritten,
         };
     }
-    match table.consumed.get(path) {
-        None => Offer::New,
-        Some(identity) if *identity == file.identity => Offer::Known,
-        Some(_) if table.spec.catalog == Catalog::InPlace => Offer::New,
-        Some(_) if table.spec.rewritten == Rewritten::Add => Offer::New,
-        Some(_) => Offer::Changed,
+    let sourced = matches!(table.spec.catalog, Catalog::Output { .. });
+    match table.consumed.contains_key(path) {
+        true if sourced && table.spec.rewritten == Rewritten::Report => Offer::Changed,
+        _ => Offer::New,
     }
 }
 
