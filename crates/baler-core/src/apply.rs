@@ -406,6 +406,7 @@ pub(crate) fn summary(
         bytes_in: job.bytes(),
         bytes_out: job.outputs().map(|output| output.bytes).sum(),
         ended,
+        finished_by: job.finished().map(|(_, finished)| finished.token).collect(),
     }
 }
 

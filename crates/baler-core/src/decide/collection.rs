@@ -37,12 +37,7 @@ impl Draft {
             }
         }
         for (table, paths) in ripe {
-            for paths in paths.chunks(DELETIONS_PER_EVENT_MAX) {
-                self.emit(Event::DeletionDue {
-                    table: table.clone(),
-                    paths: paths.to_vec(),
-                });
-            }
+            self.emit_due(&table, &paths);
         }
         let due = self
             .state
@@ -75,12 +70,7 @@ impl Draft {
         let named =
             |path: &FilePath| is_staged_output(&self.state, path) || self.state.garbage.contains_key(path);
         let fresh: Vec<FilePath> = found.iter().filter(|path| !named(path)).cloned().collect();
-        if !fresh.is_empty() {
-            self.emit(Event::DeletionDue {
-                table: table.clone(),
-                paths: fresh.clone(),
-            });
-        }
+        self.emit_due(table, &fresh);
         match found.is_empty() {
             true if leftover.swept && is_over(&self.state, length, leftover.since, grace) => {
                 self.emit(Event::LeftoverForgotten { attempt: *attempt });
@@ -112,12 +102,7 @@ impl Draft {
             !shown && !touched && !self.state.garbage.contains_key(path) && wrote(&self.state, evidence, path)
         };
         let late: Vec<FilePath> = paths.iter().filter(|path| late(path)).cloned().collect();
-        for paths in late.chunks(DELETIONS_PER_EVENT_MAX) {
-            self.emit(Event::DeletionDue {
-                table: name.clone(),
-                paths: paths.to_vec(),
-            });
-        }
+        self.emit_due(name, &late);
         Ok(Reply::Due(late))
     }
 
@@ -137,6 +122,15 @@ impl Draft {
         match self.state.pins.contains_key(&pin) {
             true => self.done(Event::Unpinned { pin }),
             false => Err(Refusal::NoSuchPin(pin)),
+        }
+    }
+
+    pub(super) fn emit_due(&mut self, table: &TableName, paths: &[FilePath]) {
+        for paths in paths.chunks(DELETIONS_PER_EVENT_MAX) {
+            self.emit(Event::DeletionDue {
+                table: table.clone(),
+                paths: paths.to_vec(),
+            });
         }
     }
 

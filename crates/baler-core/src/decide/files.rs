@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use super::{Answer, Draft};
-use crate::event::{Event, Quarantined};
+use crate::event::{Event, Quarantined, ReleaseReason};
 use crate::file::{File, FilePath};
 use crate::garbage::Stage;
 use crate::ids::{JournalId, Sequence, TableName};
@@ -102,10 +102,8 @@ impl Draft {
                 if self.state.jobs[&job].status != JobStatus::Open {
                     return;
                 }
-                self.emit(Event::JobCancelled {
-                    job,
-                    why: CancelReason::InputsChanged(vec![path.clone()]),
-                });
+                let job = self.state.jobs[&job].clone();
+                self.cancel_job(&job, CancelReason::InputsChanged(vec![path.clone()]));
             }
             self.emit_lost(name, vec![path.clone()]);
         } else if table.consumed.contains_key(path) {
@@ -138,7 +136,7 @@ impl Draft {
             .map(bounded)
             .collect();
         // An overwritten file is not the live one any more.
-        let overwritten = marks
+        let mut overwritten: Vec<FilePath> = marks
             .iter()
             .filter(|mark| {
                 table
@@ -148,6 +146,8 @@ impl Draft {
             })
             .map(|mark| mark.path.clone())
             .collect();
+        overwritten.sort();
+        overwritten.dedup();
         self.emit_lost(name, overwritten);
         if !marks.is_empty() {
             self.emit(Event::FilesQuarantined {
@@ -266,9 +266,28 @@ fn differs(table: &TableName, difference: &str) -> Refusal {
 
 /// Reasons come from outside and stay in the state: they are cut to a bound.
 pub(super) fn bounded(mark: Quarantined) -> Quarantined {
-    let reason: String = mark.reason.chars().take(REASON_CHARS_MAX).collect();
     Quarantined {
-        reason: reason.into(),
+        reason: cut(&mark.reason),
         ..mark
+    }
+}
+
+/// The same for the end of an attempt.
+pub(super) fn bounded_reason(why: &ReleaseReason) -> ReleaseReason {
+    match why {
+        ReleaseReason::NodeFault(error) => ReleaseReason::NodeFault(cut(error)),
+        ReleaseReason::StoreFault(error) => ReleaseReason::StoreFault(cut(error)),
+        ReleaseReason::InputFault(error) => ReleaseReason::InputFault(cut(error)),
+        ReleaseReason::Drained
+        | ReleaseReason::TakenOver
+        | ReleaseReason::Stalled
+        | ReleaseReason::InputsChanged => why.clone(),
+    }
+}
+
+fn cut(reason: &Arc<str>) -> Arc<str> {
+    match reason.char_indices().nth(REASON_CHARS_MAX) {
+        None => reason.clone(),
+        Some((end, _)) => reason[..end].into(),
     }
 }
