@@ -51,6 +51,9 @@ pub fn apply_event(state: &mut State, event: &Event) {
             let table = state.table_mut(table);
             for path in paths {
                 table.quarantine.remove(path);
+                if let Some(file) = table.files.get_mut(path) {
+                    Arc::make_mut(file).apart = None;
+                }
             }
         }
         Event::JobPlanned {
@@ -109,7 +112,7 @@ pub fn apply_event(state: &mut State, event: &Event) {
                 owner: owner.clone(),
                 lifetime: *lifetime,
             };
-            state.pins.insert(state.sequence, pin);
+            state.pins.insert(state.next_pin(), pin);
         }
         Event::Unpinned { pin } => {
             state.pins.remove(pin);
@@ -491,10 +494,11 @@ impl State {
                 .range_mut(range)
                 .expect("it was found a moment ago");
             if let RangeStatus::Leased(lease) = &mut range.status {
+                lease.embedded &= lease.watcher == to;
                 lease.watcher = to;
             }
-            self.count_lease(from, -1);
             self.count_lease(to, 1);
+            self.count_lease(from, -1);
         }
         self.raise_counter(to);
     }

@@ -202,7 +202,7 @@ fn removed_agree(state: &State) -> bool {
 }
 
 fn bounded(state: &State) -> bool {
-    state.jobs.len() <= 2 * limits::OPEN_JOBS_MAX
+    state.jobs.len() <= limits::OPEN_JOBS_AND_HALVES_MAX
         && state.recent.len() <= limits::RECENT_JOBS_MAX
         && state.marks.len() <= limits::TIME_MARKS_MAX
 }

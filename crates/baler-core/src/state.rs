@@ -8,7 +8,7 @@ use imbl::{OrdMap, OrdSet, Vector};
 use crate::event::Quarantined;
 use crate::file::{File, FilePath, Identity};
 use crate::garbage::{Garbage, Leftover};
-use crate::ids::{JobId, JournalId, Partition, Sequence, TableName, Token, WatcherId};
+use crate::ids::{JobId, JournalId, Partition, PinId, Sequence, TableName, Token, WatcherId};
 use crate::job::{Job, JobSummary};
 use crate::lease::Watcher;
 use crate::names::Attempt;
@@ -43,8 +43,8 @@ pub struct State {
     pub garbage: OrdMap<FilePath, Arc<Garbage>>,
     /// Ended attempts whose folders may still hold objects, by their tokens.
     pub leftovers: OrdMap<(Sequence, u32), Leftover>,
-    /// Readers' promises, by the entry that made them.
-    pub pins: OrdMap<Sequence, Pin>,
+    /// Readers' promises.
+    pub pins: OrdMap<PinId, Pin>,
 }
 
 /// A table's share of the state.
@@ -113,6 +113,14 @@ impl State {
         }
     }
 
+    /// The name of a pin, if the event that stands next makes one.
+    pub fn next_pin(&self) -> PinId {
+        PinId {
+            version: self.sequence,
+            index: self.next_index,
+        }
+    }
+
     /// When a duration that began in this entry began: never before the entry was written. `None` while no later
     /// entry has carried a time.
     pub fn began(&self, entry: Sequence) -> Option<StoreTime> {
@@ -147,9 +155,9 @@ impl State {
     }
 
     fn forget_pins(&mut self) {
-        let over =
-            |(pin, promise): (&Sequence, &Pin)| self.has_passed(promise.lifetime, *pin).then_some(*pin);
-        for pin in self.pins.iter().filter_map(over).collect::<Vec<_>>() {
+        let over = |(pin, promise): &(&PinId, &Pin)| self.has_passed(promise.lifetime, pin.version);
+        let over: Vec<PinId> = self.pins.iter().filter(over).map(|(pin, _)| *pin).collect();
+        for pin in over {
             self.pins.remove(&pin);
         }
     }

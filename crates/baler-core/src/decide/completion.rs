@@ -11,7 +11,7 @@ use crate::file::{File, FilePath, Identity};
 use crate::ids::{JobId, RangeId, Token};
 use crate::job::{CancelReason, Job, JobStatus, JobSummary};
 use crate::lease::{HostLock, Lease};
-use crate::limits::INPUT_FAULTS_MAX;
+use crate::limits::{INPUT_FAULTS_MAX, OPEN_JOBS_AND_HALVES_MAX};
 use crate::names::Attempt;
 use crate::request::{Finish, Grant, Refusal, Reply};
 
@@ -252,7 +252,8 @@ impl Draft {
     /// Nobody knows which input is to blame: after a few tries, look for it by halving.
     fn judge_faults(&mut self, id: JobId, error: &Arc<str>) -> Answer {
         let job = self.state.jobs[&id].clone();
-        if job.input_faults < INPUT_FAULTS_MAX {
+        let no_room = job.inputs.len() > 1 && !self.has_room_for_halves();
+        if job.input_faults < INPUT_FAULTS_MAX || no_room {
             return Ok(Reply::Done);
         }
         if let [only] = &job.inputs[..] {
@@ -272,8 +273,14 @@ impl Draft {
                     files,
                 });
             }
-            _ => self.plan_halves(job.id, job),
+            _ if self.has_room_for_halves() => self.plan_halves(job.id, job),
+            _ => {}
         }
+    }
+
+    /// Without room a failing job stays open and is tried again; one that cannot stay leaves its files to the planner.
+    fn has_room_for_halves(&self) -> bool {
+        self.state.jobs.len() + 2 <= OPEN_JOBS_AND_HALVES_MAX
     }
 }
 

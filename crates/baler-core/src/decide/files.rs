@@ -1,15 +1,17 @@
 //! Tables, and the files that come and go. Evidence from outside (a listing, a HEAD) is as old as the moment it was
 //! begun: for a path that the state has touched since, it says nothing.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::{Answer, Draft};
 use crate::event::{Event, Quarantined, ReleaseReason};
-use crate::file::{File, FilePath};
+use crate::file::{File, FilePath, Place};
 use crate::garbage::Stage;
 use crate::ids::{JournalId, Sequence, TableName};
 use crate::job::{CancelReason, JobStatus};
 use crate::limits::{FILES_PER_EVENT_MAX, REASON_CHARS_MAX};
+use crate::names::{self, OutputName};
 use crate::request::{Added, Refusal, Reply};
 use crate::state::{State, Table};
 use crate::table::{Catalog, Rewritten, TableSpec};
@@ -160,9 +162,14 @@ impl Draft {
 
     pub(super) fn retry(&mut self, name: &TableName, paths: &[FilePath]) -> Answer {
         let table = self.table(name)?;
-        let lifted: Vec<FilePath> = table
+        let apart = table.files.values().filter(|file| file.apart.is_some());
+        let marked: BTreeSet<&FilePath> = table
             .quarantine
             .keys()
+            .chain(apart.map(|file| &file.path))
+            .collect();
+        let lifted: Vec<FilePath> = marked
+            .into_iter()
             .filter(|path| paths.is_empty() || paths.contains(path))
             .cloned()
             .collect();
@@ -233,18 +240,30 @@ fn offer(state: &State, table: &Table, evidence: Sequence, file: &File) -> Offer
     if table.is_quarantined(path, &file.identity) {
         return Offer::Quarantined;
     }
+    let ours = is_ours(state, path);
     if let Some(live) = table.files.get(path) {
         return match () {
             () if live.identity == file.identity => Offer::Known,
+            () if ours && table.spec.catalog == Catalog::Native => Offer::Known,
             () if live.added > evidence || table.held.contains_key(path) => Offer::Later,
             () => Offer::Overwritten,
         };
+    }
+    if ours {
+        return Offer::Later;
     }
     let sourced = matches!(table.spec.catalog, Catalog::Output { .. });
     match table.consumed.contains_key(path) {
         true if sourced && table.spec.rewritten == Rewritten::Report => Offer::Changed,
         _ => Offer::New,
     }
+}
+
+/// Whether an attempt of this journal wrote it. What it holds is in the table already, or an ended attempt's late
+/// write: in no case new rows.
+fn is_ours(state: &State, path: &FilePath) -> bool {
+    let journal = OutputName::parse(path.name()).map(|name| name.journal);
+    names::is_own_object(path) || (path.place == Place::Root && journal.is_some() && journal == state.journal)
 }
 
 /// What differs between two specs that one table cannot have one after the other.
