@@ -6,4 +6,7 @@
 mod fixtures;
 mod story;
 
+mod completion;
 mod files;
+mod proof;
+mod publishing;

@@ -3,12 +3,13 @@
 use super::fixtures::*;
 use crate::decide::{Decision, decide};
 use crate::event::{Batch, Event};
-use crate::ids::{JobId, RangeId, Token};
+use crate::file::FilePath;
+use crate::ids::{JobId, RangeId, TableName, Token};
 use crate::job::Job;
 use crate::lease::Lease;
 use crate::names::Attempt;
 use crate::request::{Refusal, Reply, Request};
-use crate::state::State;
+use crate::state::{State, Table};
 use crate::time::{Millis, StoreTime};
 use crate::{apply, invariants};
 
@@ -65,6 +66,15 @@ impl Story {
 
     pub(super) fn job(&self, job: u64) -> &Job {
         self.state.jobs.get(&JobId(job)).expect("the job is open")
+    }
+
+    pub(super) fn table(&self, name: &str) -> &Table {
+        &self.state.tables[&TableName::from(name)]
+    }
+
+    /// The live files of a table.
+    pub(super) fn live(&self, table: &str) -> Vec<FilePath> {
+        self.table(table).files.keys().cloned().collect()
     }
 
     pub(super) fn lease(&self, job: u64, range: RangeId) -> &Lease {
