@@ -100,7 +100,10 @@ impl Draft {
 
 /// The partitions inside the scope, each in its turn: first those after the one that was planned last. In any fixed
 /// order the first ones, while files keep arriving there, would starve the rest.
-fn partitions<'a>(state: &'a State, scope: &'a Scope) -> Vec<(&'a TableName, &'a Partition, &'a Table)> {
+pub(super) fn partitions<'a>(
+    state: &'a State,
+    scope: &'a Scope,
+) -> Vec<(&'a TableName, &'a Partition, &'a Table)> {
     let last = planned_last(state);
     let tables = state.tables.iter();
     let all = tables.flat_map(|(name, table)| table.partitions.keys().map(move |key| (name, key, table)));

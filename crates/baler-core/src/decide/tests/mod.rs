@@ -6,7 +6,15 @@
 mod fixtures;
 mod story;
 
-mod completion;
 mod files;
+mod planning;
+
+mod completion;
+mod faults;
+mod leases;
 mod proof;
 mod publishing;
+
+mod collection;
+mod pins;
+mod time;
