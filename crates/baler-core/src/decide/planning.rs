@@ -13,7 +13,7 @@ use crate::state::{State, Table};
 impl Draft {
     pub(super) fn poll(&mut self, poll: &Poll) -> Answer {
         if scheduler::free_ranges(&self.state, &poll.scope).len() < poll.slots {
-            self.plan(&poll.scope, poll.slots * JOBS_PLANNED_PER_SLOT);
+            self.plan(&poll.scope, poll.slots.saturating_mul(JOBS_PLANNED_PER_SLOT));
         }
         let free = scheduler::free_ranges(&self.state, &poll.scope);
         let grants = free.into_iter().take(poll.slots).map(|(job, range)| {
@@ -43,9 +43,12 @@ impl Draft {
             let choice = planner::choose(&table.spec, &table.view(partition, seen.time));
             for proposal in choice.jobs {
                 let bytes: u64 = proposal.inputs.iter().map(|path| table.files[path].bytes()).sum();
-                let full = planned >= wanted || self.state.jobs.len() >= OPEN_JOBS_MAX;
-                if full || bytes > bytes_left {
+                if planned >= wanted || self.state.jobs.len() >= OPEN_JOBS_MAX {
                     return;
+                }
+                // What is too large now must not stop the smaller ones behind it.
+                if bytes > bytes_left {
+                    continue;
                 }
                 bytes_left -= bytes;
                 planned += 1;
@@ -80,19 +83,31 @@ impl Draft {
     }
 }
 
-/// The partitions inside the scope.
-fn partitions<'a>(
+/// The partitions inside the scope, each in its turn: first those after the one that was planned last. In any fixed
+/// order the first ones, while files keep arriving there, would starve the rest.
+pub(super) fn partitions<'a>(
     state: &'a State,
     scope: &'a Scope,
-) -> impl Iterator<Item = (&'a TableName, &'a Partition, &'a Table)> {
-    state
-        .tables
-        .iter()
-        .flat_map(|(name, table)| {
-            table
-                .partitions
-                .keys()
-                .map(move |partition| (name, partition, table))
-        })
+) -> Vec<(&'a TableName, &'a Partition, &'a Table)> {
+    let last = planned_last(state);
+    let tables = state.tables.iter();
+    let all = tables.flat_map(|(name, table)| table.partitions.keys().map(move |key| (name, key, table)));
+    let (mut after, before): (Vec<_>, Vec<_>) = all
         .filter(|(name, partition, _)| scope.covers(name, partition))
+        .partition(|(name, partition, _)| Some((*name, *partition)) > last);
+    after.extend(before);
+    after
+}
+
+/// Where the youngest job that is still known works.
+fn planned_last(state: &State) -> Option<(&TableName, &Partition)> {
+    let open = state
+        .jobs
+        .get_max()
+        .map(|(id, job)| (*id, (&job.table, &job.partition)));
+    let ended = state
+        .recent
+        .iter()
+        .map(|job| (job.id, (&job.table, &job.partition)));
+    ended.chain(open).max().map(|(_, place)| place)
 }
