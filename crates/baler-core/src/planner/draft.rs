@@ -98,7 +98,7 @@ impl<'a> Draft<'a> {
 
     /// Whether `light` bytes are worth that `heavy` bytes are rewritten for them.
     pub(super) fn is_worth(&self, heavy: u64, light: u64) -> bool {
-        u128::from(heavy) <= u128::from(light) * u128::from(self.settings.fan_out)
+        u128::from(heavy) <= u128::from(light) * u128::from(self.settings.fan_out.max(1))
     }
 
     /// Whether merging these leaves fewer files.
