@@ -3,11 +3,16 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use baler_core::ids::{Sequence, TableName};
+use baler_core::ids::{PinId, Sequence, TableName};
 use baler_core::request::{Refusal, Reply, Request};
 use tokio::time::{sleep, timeout};
 
 use super::{JOURNAL, Site, create_table, settings, tick_proposal};
+
+const NO_PIN: PinId = PinId {
+    version: Sequence(1),
+    index: 0,
+};
 use crate::error::JournalError;
 use crate::journal::Appended;
 use crate::limits::TRIES_MAX;
@@ -107,7 +112,7 @@ pub async fn nobody_is_answered_while_the_outcome_is_unknown(site: Site) {
     sleep(Duration::from_millis(20)).await;
     let mut second = tokio::spawn({
         let replica = replica.clone();
-        async move { replica.submit(Request::Unpin(Sequence(1))).await }
+        async move { replica.submit(Request::Unpin(NO_PIN)).await }
     });
     assert!(
         timeout(Duration::from_millis(80), &mut first).await.is_err(),
@@ -121,7 +126,7 @@ pub async fn nobody_is_answered_while_the_outcome_is_unknown(site: Site) {
     assert!(site.faults().faults_left() > 0);
     assert!(site.faults().land_late().await.contains(&true));
     assert_eq!(first.await.expect("no panic"), Ok(Reply::Done));
-    let refused = Ok(Reply::Refused(Refusal::NoSuchPin(Sequence(1))));
+    let refused = Ok(Reply::Refused(Refusal::NoSuchPin(NO_PIN)));
     assert_eq!(second.await.expect("no panic"), refused);
     assert_eq!(site.replica().await.state(), replica.state());
     assert_eq!(replica.state().sequence, Sequence(2));

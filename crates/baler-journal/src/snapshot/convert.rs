@@ -6,7 +6,7 @@ use std::sync::Arc;
 use baler_core::event::Quarantined;
 use baler_core::file::{Digest, File, FilePath, Identity, KeyRange, Level, Origin, Place};
 use baler_core::garbage::{Garbage, Leftover, Original, Stage};
-use baler_core::ids::{JobId, Partition, RangeId, Sequence, TableName, Token};
+use baler_core::ids::{JobId, Partition, PinId, RangeId, Sequence, TableName, Token};
 use baler_core::job::Job;
 use baler_core::names::Attempt;
 use baler_core::state::Pin;
@@ -341,25 +341,32 @@ pub(super) fn leftover(record: &LeftoverRecord) -> Leftover {
     }
 }
 
-pub(super) fn pin_record(entry: Sequence, pin: &Pin) -> PinRecord {
+pub(super) fn pin_record(id: PinId, pin: &Pin) -> PinRecord {
     let Pin {
         table,
         owner,
         lifetime,
     } = pin;
     PinRecord {
-        pin: entry.0,
+        pin: id.version.0,
+        index: id.index,
         table: table.to_string(),
         owner: owner.as_ref().to_owned(),
         lifetime_ms: lifetime.0,
     }
 }
 
-pub(super) fn pin(record: PinRecord) -> (Sequence, Pin) {
+pub(super) fn pin(record: PinRecord) -> (PinId, Pin) {
     let pin = Pin {
         table: TableName::from(record.table.as_str()),
         owner: record.owner.into(),
         lifetime: Millis(record.lifetime_ms),
     };
-    (Sequence(record.pin), pin)
+    (
+        PinId {
+            version: Sequence(record.pin),
+            index: record.index,
+        },
+        pin,
+    )
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use baler_core::file::{File, FilePath};
 use baler_core::ids::{JobId, JournalId, Partition, Sequence, TableName, WatcherId};
-use baler_core::state::{State, Table};
+use baler_core::state::{Removed, State, Table};
 use baler_core::time::StoreTime;
 
 use super::convert::{self, Odd, from_json, required};
@@ -142,9 +142,13 @@ impl Builder {
             }
             Kind::Removed(record) => {
                 let (path, at) = (convert::path(record.path)?, Sequence(record.at));
+                let consumed = record
+                    .consumed
+                    .map(|identity| convert::identity(Some(identity)))
+                    .transpose()?;
                 let table = self.table()?;
                 table.removed_order.entry(at).or_default().push_back(path.clone());
-                table.removed.insert(path, at);
+                table.removed.insert(path, Removed { at, consumed });
             }
             Kind::Quarantined(record) => {
                 let mark = convert::quarantined(record)?;
@@ -175,8 +179,8 @@ impl Builder {
                     .insert((token.sequence, token.index), leftover);
             }
             Kind::Pin(record) => {
-                let (entry, pin) = convert::pin(record);
-                self.state.pins.insert(entry, pin);
+                let (id, pin) = convert::pin(record);
+                self.state.pins.insert(id, pin);
             }
             Kind::Mark(record) => {
                 let time = StoreTime {

@@ -176,6 +176,8 @@ pub(super) struct RemovedRecord {
     pub(super) path: Option<PathRecord>,
     #[prost(uint64, tag = "2")]
     pub(super) at: u64,
+    #[prost(message, optional, tag = "3")]
+    pub(super) consumed: Option<IdentityRecord>,
 }
 
 #[derive(Clone, PartialEq, Message)]
@@ -280,6 +282,8 @@ pub(super) struct PinRecord {
     pub(super) owner: String,
     #[prost(uint64, tag = "4")]
     pub(super) lifetime_ms: u64,
+    #[prost(uint32, tag = "5")]
+    pub(super) index: u32,
 }
 
 #[derive(Clone, Copy, PartialEq, Message)]

@@ -110,7 +110,7 @@ impl SnapshotWriter {
             partitions,
             held,
             consumed,
-            removed: _,
+            removed,
             removed_order,
             remembered_from,
             quarantine,
@@ -145,6 +145,10 @@ impl SnapshotWriter {
                 self.put(Kind::Removed(RemovedRecord {
                     path: Some(path_record(path)),
                     at: at.0,
+                    consumed: removed
+                        .get(path)
+                        .and_then(|removed| removed.consumed.as_ref())
+                        .map(identity_record),
                 }))?;
             }
         }

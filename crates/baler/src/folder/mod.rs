@@ -26,7 +26,7 @@ pub mod publish;
 
 pub mod lock;
 
-pub use error::FolderError;
+pub use error::{FolderError, advice};
 
 use std::fs;
 use std::io;
