@@ -145,6 +145,7 @@ impl Draft {
         }
     }
 
+    /// Each of these once, if it is in that stage.
     fn in_stage(&self, paths: &[FilePath], stage: Stage) -> Vec<FilePath> {
         let known = |path: &FilePath| {
             self.state
@@ -152,7 +153,8 @@ impl Draft {
                 .get(path)
                 .is_some_and(|known| known.stage == stage)
         };
-        paths.iter().filter(|path| known(path)).cloned().collect()
+        let known: BTreeSet<&FilePath> = paths.iter().filter(|path| known(path)).collect();
+        known.into_iter().cloned().collect()
     }
 }
 
