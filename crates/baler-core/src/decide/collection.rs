@@ -165,18 +165,11 @@ pub(crate) fn is_ripe(state: &State, path: &FilePath, garbage: &Garbage, grace: 
         return true;
     };
     let live = table.files.contains_key(path);
-    !live && is_over(state, table.spec.grace, garbage.since, grace) && !is_pinned(state, garbage)
+    !live && is_over(state, table.spec.grace, garbage.since, grace) && !garbage.is_pinned(&state.pins)
 }
 
 fn is_over(state: &State, length: Millis, since: Sequence, grace: Grace) -> bool {
     grace == Grace::Waived || state.has_passed(length, since)
-}
-
-fn is_pinned(state: &State, garbage: &Garbage) -> bool {
-    state.pins.iter().any(|(id, pin)| {
-        let shows = garbage.added <= id.version && id.version < garbage.replaced;
-        pin.table == garbage.table && shows
-    })
 }
 
 /// Whether a table names this path, as live or as consumed and perhaps still there.

@@ -23,7 +23,7 @@ type Decide = fn(&State, &Request) -> Decision;
 type Verdict = Result<(), String>;
 
 const TABLES: [&str; 3] = [NATIVE, PLACE, OUTPUT];
-const STEPS: usize = 250;
+const STEPS: usize = 400;
 
 /// Walks, and then rests.
 fn walk(seed: u64, decide: Decide) -> Verdict {
@@ -40,20 +40,20 @@ fn walk(seed: u64, decide: Decide) -> Verdict {
 
 impl World {
     fn step(&mut self) -> Verdict {
-        match self.any(24) {
-            0..=3 => self.outsider_acts(),
-            4..=5 => self.somebody_looks(),
-            6..=7 => self.somebody_reports(),
-            8 => self.somebody_plans(),
-            9..=10 => self.somebody_polls(),
-            11..=14 => self.worker_acts(),
-            15 => self.attempt_is_released(),
-            16 => self.watchers_act(),
-            17..=18 => self.collector_acts(),
-            19 => self.collector_sweeps(),
-            20 => self.time_passes(),
-            21 => self.reader_acts(),
-            22 => self.operator_acts(),
+        match self.any(28) {
+            0..=2 => self.outsider_acts(),
+            3..=4 => self.somebody_looks(),
+            5..=7 => self.somebody_reports(),
+            8..=9 => self.somebody_plans(),
+            10..=11 => self.somebody_polls(),
+            12..=18 => self.worker_acts(),
+            19 => self.attempt_is_released(),
+            20 => self.watchers_act(),
+            21..=22 => self.collector_acts(),
+            23 => self.collector_sweeps(),
+            24 => self.time_passes(),
+            25 => self.reader_acts(),
+            26 => self.operator_acts(),
             _ => self.close_entry(),
         }
     }
@@ -61,7 +61,7 @@ impl World {
 
 #[test]
 fn no_walk_loses_or_doubles_a_row_or_leaves_anything_behind() {
-    for seed in 0..300 {
+    for seed in 0..120 {
         if let Err(wrong) = walk(seed, decide) {
             panic!("{wrong}");
         }
