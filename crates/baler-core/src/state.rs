@@ -206,19 +206,14 @@ impl Table {
             .filter_map(|path| self.files.get(path))
     }
 
-    /// The files of a partition that a job could take, as a policy sees them.
+    /// A partition as a policy sees it.
     pub fn view(&self, partition: &Partition, now: StoreTime) -> PartitionView<'_> {
-        let files = self
+        let (busy, files) = self
             .partition_files(partition)
             .map(AsRef::as_ref)
-            .filter(|file| !self.held.contains_key(&file.path))
             .filter(|file| !self.is_quarantined(&file.path, &file.identity))
-            .collect();
-        PartitionView {
-            files,
-            merge: &self.spec.merge,
-            now,
-        }
+            .partition(|file| self.held.contains_key(&file.path));
+        PartitionView { files, busy, merge: &self.spec.merge, now }
     }
 
     /// Whether this version of a file is marked as bad.

@@ -1,1 +1,69 @@
-//! Baler merge.
+//! Merges Parquet files into few, large, sorted ones, within a memory budget, and proves that no row was lost or doubled.
+//!
+//! The engine knows no jobs, no journal and no store: inputs, a spec and a budget go in, outputs and a report come out.
+//! Everything is synchronous; call it from a thread that may block.
+//!
+//! ```text
+//! Input ──footer──▶ checks ──▶ one schema ──▶ survey: are the keys in order?
+//!                                                │
+//!   in order, and all fit ───────────────────────┤
+//!   else ──▶ decode ▶ digest ▶ sorter ──▶ runs on disk ──▶ (rounds, while too many)
+//!                                                │
+//!             decode ▶ digest ▶ common schema ──▶ merger ──▶ rule ──▶ digest ▶ encoder ──▶ Output
+//!                                                              └──▶ dropped rows ▶ digest
+//!
+//! Report::prove:  Σ digests of inputs = Σ digests of outputs + Σ digests of drops,  rows read = rows in footers
+//! ```
+//!
+//! Rows with equal sort key come out in the order of their inputs, within an input in file order; so the rows of the outputs and
+//! their order depend on inputs and spec only, not on the budget.
+//!
+//! Modules in reading order: what is asked for (`spec`, `io`), what is given back (`report`, `digest`, `error`), how a file is
+//! opened (`thrift`, `footer`, `windows`, `decode`), how inputs are made one (`promote`, `schema`, `adapt`), how rows are ordered
+//! (`sort_key`, `survey`, `batch`, `source`, `merger`, `runs`, `sorter`, `rounds`), and what becomes of them (`rules`, `write`).
+
+mod error;
+mod io;
+mod spec;
+
+mod digest;
+mod report;
+mod row_hash;
+
+mod decode;
+mod footer;
+mod limits;
+mod thrift;
+mod windows;
+
+mod adapt;
+mod promote;
+mod schema;
+
+mod batch;
+mod merger;
+mod plan;
+mod rounds;
+mod runs;
+mod sort_key;
+mod sorter;
+mod source;
+mod survey;
+
+mod key_range;
+mod roll;
+mod rules;
+mod statistics;
+mod write;
+
+mod inspect;
+mod merge;
+
+pub use digest::Digest;
+pub use error::{FileError, MergeError};
+pub use inspect::{ColumnFacts, Facts, digest_of, inspect};
+pub use io::{Input, LocalFile, MemoryFile, Output, OutputSink, Progress, Unwatched};
+pub use key_range::KeyRange;
+pub use merge::merge;
+pub use report::{Dropped, InputReport, OutputReport, Report};
+pub use spec::{Budget, Codec, MergeSpec, Rule, SortColumn};

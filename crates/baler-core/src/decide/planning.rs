@@ -1,7 +1,5 @@
 //! A poll: plan what the worker's capacity is evidence for, then grant what it has slots for.
 
-use std::collections::BTreeSet;
-
 use super::{Answer, Draft};
 use crate::event::Event;
 use crate::file::FilePath;
@@ -37,28 +35,15 @@ impl Draft {
         Ok(Reply::Granted(grants.collect()))
     }
 
-    /// Partitions are planned whole, so the number wanted is passed by the last partition's jobs at most.
     fn plan(&mut self, scope: &Scope, wanted: usize) {
         let mut planned = 0;
         let mut bytes_left = scope.bytes_left.unwrap_or(u64::MAX);
-        let busy: BTreeSet<(TableName, Partition)> = self
-            .state
-            .jobs
-            .values()
-            .map(|job| (job.table.clone(), job.partition.clone()))
-            .collect();
         let seen = self.state.clone();
         for (name, partition, table) in partitions(&seen, scope) {
-            if planned >= wanted {
-                return;
-            }
-            if busy.contains(&(name.clone(), partition.clone())) {
-                continue;
-            }
             let choice = planner::choose(&table.spec, &table.view(partition, seen.time));
             for proposal in choice.jobs {
                 let bytes: u64 = proposal.inputs.iter().map(|path| table.files[path].bytes()).sum();
-                if self.state.jobs.len() >= OPEN_JOBS_MAX {
+                if planned >= wanted || self.state.jobs.len() >= OPEN_JOBS_MAX {
                     return;
                 }
                 // What is too large now must not stop the smaller ones behind it.

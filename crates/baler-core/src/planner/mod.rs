@@ -3,6 +3,30 @@
 
 mod leveled;
 
+mod company;
+mod overlap;
+mod weights;
+
+mod draft;
+mod heaviest;
+mod span;
+mod untaken;
+
+#[cfg(test)]
+mod laws;
+#[cfg(test)]
+mod leveled_tests;
+#[cfg(test)]
+mod naive;
+#[cfg(test)]
+mod scenarios;
+#[cfg(test)]
+mod simulator;
+#[cfg(test)]
+mod standing;
+#[cfg(test)]
+mod text;
+
 pub use leveled::LeveledPolicy;
 
 use std::fmt;
@@ -12,11 +36,19 @@ use crate::job::Why;
 use crate::table::{MergeSpec, Policy as PolicySpec, TableSpec};
 use crate::time::StoreTime;
 
-/// A partition as a policy sees it. Files that are held, quarantined or being published are not in it.
+/// A file is small while it is below the target size divided by this. Outputs of one merge that are cut evenly are
+/// never below, so what a merge makes is not small again, but for the last and only one.
+pub const SMALL_BELOW_TARGET_OVER: u64 = 2;
+
+/// A partition as a policy sees it.
 #[derive(Clone, Debug)]
 pub struct PartitionView<'a> {
     /// The files that may be taken.
     pub files: Vec<&'a File>,
+    /// Files that are live and will be free again: inputs of open jobs, outputs being published. They are in no
+    /// job, and none is planned across their keys. Quarantined files are in neither list, as they may never come
+    /// back and would hold up their neighbours.
+    pub busy: Vec<&'a File>,
     /// How they would be merged.
     pub merge: &'a MergeSpec,
     /// The present on the store's clock, as far as it is known.
@@ -34,7 +66,7 @@ pub trait Policy {
 pub struct Choice {
     /// Jobs, the most urgent first. No file is in two of them.
     pub jobs: Vec<Proposal>,
-    /// For each file of the view, in its order: what becomes of it.
+    /// For each of `PartitionView::files`, in its order: what becomes of it.
     pub verdicts: Vec<Verdict>,
 }
 
@@ -61,22 +93,28 @@ pub enum Verdict {
     Healthy,
     /// Small, but with no neighbour it could be merged with so that fewer files result.
     Alone,
-    /// Small; merged once its level has this many small files, or when it is old enough.
+    /// Small; merged once so many small files lie together, or when it is old enough.
     WaitsForCompany {
         /// How many there are.
         files: u32,
         /// How many it takes.
         wanted: u32,
     },
-    /// Overlapping others, but so few bytes that rewriting what it overlaps is not worth it yet.
+    /// To be merged, but the others bring so few bytes that rewriting the large ones is not worth it yet.
     WaitsForWeight {
         /// Bytes that would be rewritten.
         rewritten: u64,
-        /// Bytes that the lower level must have for that.
+        /// Bytes that the others must bring for that.
         wanted: u64,
     },
-    /// A job of it would be larger than jobs may be.
-    TooLarge,
+    /// To be merged with what the jobs of this choice leave: together it is more than a job may hold.
+    WaitsForTurn,
+    /// To be merged with files that are busy now.
+    WaitsForBusy,
+    /// It failed together with another file: the two share no job, and at most one of them is taken at a time.
+    KeptApart,
+    /// It has been merged with all that it could be merged with: merging again would change nothing.
+    MergedBefore,
 }
 
 impl fmt::Display for Verdict {
@@ -86,10 +124,7 @@ impl fmt::Display for Verdict {
             Self::Healthy => f.write_str("healthy: large enough and overlapping nothing"),
             Self::Alone => f.write_str("small, but with no neighbour to be merged with"),
             Self::WaitsForCompany { files, wanted } => {
-                write!(
-                    f,
-                    "waits for company: {files} of {wanted} small files of its level"
-                )
+                write!(f, "waits for company: {files} of {wanted} small files")
             }
             Self::WaitsForWeight { rewritten, wanted } => {
                 write!(
@@ -97,7 +132,12 @@ impl fmt::Display for Verdict {
                     "waits: {rewritten} bytes would be rewritten, worth it from {wanted} new bytes on"
                 )
             }
-            Self::TooLarge => f.write_str("too large for a job"),
+            Self::WaitsForTurn => {
+                f.write_str("waits for its turn: together with these jobs it would be too large")
+            }
+            Self::WaitsForBusy => f.write_str("waits for files that are being merged now"),
+            Self::KeptApart => f.write_str("kept apart from a file that it failed together with"),
+            Self::MergedBefore => f.write_str("merged before with all that it could be merged with"),
         }
     }
 }

@@ -1,0 +1,185 @@
+//! How long the journal takes, and how much memory. Run in release:
+//!
+//! ```text
+//! measure snapshot DIR FILES     writes a root whose snapshot holds so many files
+//! measure load DIR               opens it, and tells the time and the peak of memory
+//! measure append DIR COUNT       appends to a directory, one after another and from 16 tasks
+//! ```
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use baler_core::file::{Digest, File, FilePath, Identity, KeyRange, Level, Origin};
+use baler_core::ids::{JobId, JournalId, Partition, Sequence, TableName};
+use baler_core::request::Request;
+use baler_core::state::State;
+use baler_core::table::{Catalog, MergeSpec, Policy, Rewritten, TableSpec};
+use baler_core::time::{Millis, StoreTime};
+use baler_core::{Batch, Event};
+use baler_journal::entry::Proposal;
+use baler_journal::replica::Settings;
+use baler_journal::store::LocalStore;
+use baler_journal::{Access, Appended, Journal, ObjectLog, Replica, snapshot};
+
+type Outcome = Result<(), Box<dyn std::error::Error>>;
+
+#[tokio::main]
+async fn main() -> Outcome {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    match arguments[..] {
+        ["snapshot", directory, files] => write_snapshot(directory, files.parse()?).await,
+        ["load", directory] => load(directory).await,
+        ["append", directory, count] => append(directory, count.parse()?).await,
+        _ => Err("measure snapshot DIR FILES | load DIR | append DIR COUNT".into()),
+    }
+}
+
+async fn log_in(directory: &str) -> Result<Arc<ObjectLog>, Box<dyn std::error::Error>> {
+    std::fs::create_dir_all(directory)?;
+    let store = Arc::new(LocalStore::open(directory)?);
+    Ok(Arc::new(ObjectLog::open(store, Access::ReadWrite).await?))
+}
+
+async fn write_snapshot(directory: &str, files: u64) -> Outcome {
+    let journal = JournalId(1);
+    let table = TableName::from("t");
+    let spec = TableSpec {
+        catalog: Catalog::InPlace,
+        policy: Policy::default(),
+        merge: Arc::new(MergeSpec::default()),
+        grace: Millis::from_secs(3_600),
+        rewritten: Rewritten::Report,
+    };
+    let log = log_in(directory).await?;
+    let mut events = vec![
+        Event::JournalCreated { journal },
+        Event::TableCreated {
+            table: table.clone(),
+            spec: Arc::new(spec),
+        },
+    ];
+    let batch = Batch {
+        sequence: Sequence(1),
+        parent_time: None,
+        events: events.clone(),
+    };
+    let proposal = Proposal::of_batch(journal, Default::default(), &batch)?;
+    let appended = log.append(&proposal).await?;
+    assert!(
+        matches!(appended, Appended::Committed { .. }),
+        "{appended:?}: use an empty directory"
+    );
+    let files: Vec<_> = (0..files).map(|number| Arc::new(file(number))).collect();
+    events.push(Event::FilesAdded { table, files });
+    let mut state = State::default();
+    baler_core::apply(
+        &mut state,
+        &Batch {
+            sequence: Sequence(1),
+            parent_time: None,
+            events,
+        },
+    );
+    let begun = Instant::now();
+    let bytes = snapshot::write(&state, proposal.checksum);
+    println!("written in {:.2?}, {} bytes", begun.elapsed(), bytes.len());
+    log.write_snapshot(Sequence(1), bytes).await?;
+    Ok(())
+}
+
+/// As a plain table of a year of hours would have them.
+fn file(number: u64) -> File {
+    let partition = format!("year=2026/month={:02}/hour={:04}", number % 12, number % 8_760);
+    let random = xxhash(number);
+    File {
+        path: FilePath::in_root(format!("{partition}/part-{random:016x}-{number:08}.parquet")),
+        identity: Identity {
+            tag: format!("\"{random:032x}\"").into(),
+            bytes: 1_000_000 + random as u64 % 1_000_000,
+            modified: StoreTime {
+                unix_ms: 1_700_000_000_000 + number,
+            },
+        },
+        partition: Partition::from(partition.as_str()),
+        level: Level((number % 3) as u8),
+        rows: random as u64 % 100_000,
+        keys: Some(KeyRange {
+            min: Box::from(number.to_be_bytes()),
+            max: Box::from((number + 9).to_be_bytes()),
+        }),
+        digest: Some(Digest(random)),
+        checksum: Some(Digest(random.rotate_left(9))),
+        origin: Origin::Job(JobId(number / 8)),
+        added: Sequence(1),
+        apart: None,
+    }
+}
+
+fn xxhash(number: u64) -> u128 {
+    baler_journal::checksum::Checksum::of(&number.to_le_bytes()).0
+}
+
+async fn load(directory: &str) -> Outcome {
+    let begun = Instant::now();
+    let replica = Replica::open(log_in(directory).await?, Settings::default()).await?;
+    let files: usize = replica
+        .state()
+        .tables
+        .values()
+        .map(|table| table.files.len())
+        .sum();
+    println!(
+        "{files} files loaded in {:.2?}, peak memory {}",
+        begun.elapsed(),
+        peak_memory()?
+    );
+    Ok(())
+}
+
+fn peak_memory() -> Result<String, std::io::Error> {
+    let status = std::fs::read_to_string("/proc/self/status")?;
+    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    Ok(peak.unwrap_or("unknown").trim().to_owned())
+}
+
+async fn append(directory: &str, count: u64) -> Outcome {
+    let begun = Instant::now();
+    let log = log_in(directory).await?;
+    println!("root made or checked in {:.2?}", begun.elapsed());
+    let replica = Replica::open(log, Settings::default()).await?;
+    replica.submit(Request::CreateJournal(JournalId(1))).await?;
+    let mut times = Vec::new();
+    for _ in 0..count {
+        let begun = Instant::now();
+        replica.submit(Request::Tick).await?;
+        times.push(begun.elapsed());
+    }
+    times.sort();
+    let at = |share: usize| {
+        times
+            .get(times.len() * share / 100)
+            .copied()
+            .unwrap_or(Duration::ZERO)
+    };
+    println!("in turn: median {:.2?}, 99 of 100 below {:.2?}", at(50), at(99));
+    let begun = Instant::now();
+    let before = replica.journal().counters().commits.get();
+    let tasks = (0..16).map(|_| {
+        let replica = replica.clone();
+        tokio::spawn(async move {
+            for _ in 0..count / 16 {
+                replica.submit(Request::Tick).await?;
+            }
+            Ok::<_, baler_journal::JournalError>(())
+        })
+    });
+    for task in tasks.collect::<Vec<_>>() {
+        task.await??;
+    }
+    let appends = replica.journal().counters().commits.get() - before;
+    let rate = count as f64 / begun.elapsed().as_secs_f64();
+    println!("from 16 tasks: {rate:.0} requests a second in {appends} appends");
+    replica.close().await;
+    Ok(())
+}

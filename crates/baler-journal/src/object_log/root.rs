@@ -1,0 +1,123 @@
+//! What a root says about itself: its format level, and through which endpoints its store was seen to be safe.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use futures::future::{join_all, try_join_all};
+use serde::{Deserialize, Serialize};
+
+use super::names;
+use crate::checksum::Checksum;
+use crate::error::JournalError;
+use crate::limits::{FORMAT, PROBE_NAMES, PROBE_NAMES_LOCAL, PROBE_WRITERS};
+use crate::store::{Store, StoreError};
+
+/// What `probed/<endpoint>` holds.
+#[derive(Debug, Serialize, Deserialize)]
+struct Probed {
+    endpoint: String,
+    writers: usize,
+    names: usize,
+}
+
+/// There is a root, and this code may read it.
+pub(super) async fn check(store: &dyn Store) -> Result<(), JournalError> {
+    if !exists(store, &names::format_level(FORMAT)).await? {
+        return Err(JournalError::NotCreated);
+    }
+    check_not_newer(store).await
+}
+
+/// There is a root, made now if need be, and this code may write to it.
+pub(super) async fn check_or_make(store: &Arc<dyn Store>) -> Result<(), JournalError> {
+    check_not_newer(store.as_ref()).await?;
+    let endpoint = store.endpoint();
+    if !exists(store.as_ref(), &names::probed(&endpoint)).await? {
+        let probed = probe(store, endpoint).await?;
+        record(store.as_ref(), &names::probed(&probed.endpoint), &probed).await?;
+    }
+    if !exists(store.as_ref(), &names::format_level(FORMAT)).await? {
+        let level = serde_json::json!({ "format": FORMAT });
+        record(store.as_ref(), &names::format_level(FORMAT), &level).await?;
+    }
+    Ok(())
+}
+
+/// An upgrade creates each level in turn, so the next one tells.
+async fn check_not_newer(store: &dyn Store) -> Result<(), JournalError> {
+    let found = FORMAT + 1;
+    if exists(store, &names::format_level(found)).await? {
+        let what = "this root".to_owned();
+        return Err(JournalError::NewerFormat { what, found });
+    }
+    Ok(())
+}
+
+async fn exists(store: &dyn Store, path: &str) -> Result<bool, JournalError> {
+    match store.get(path).await {
+        Ok(_) => Ok(true),
+        Err(StoreError::NotFound { .. }) => Ok(false),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Whoever writes it first, it says the same.
+async fn record(store: &dyn Store, path: &str, content: &impl Serialize) -> Result<(), JournalError> {
+    let body = serde_json::to_vec(content).expect("records have text keys only");
+    match store.create(path, body.into()).await {
+        Ok(()) => Ok(()),
+        Err(error) if exists(store, path).await? => {
+            tracing::debug!(%error, path, "somebody recorded it already");
+            Ok(())
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Several writers race for each of several fresh names: tried one after the other, a store that checks first and
+/// writes then would pass.
+async fn probe(store: &Arc<dyn Store>, endpoint: String) -> Result<Probed, JournalError> {
+    let round = Checksum(rand::random());
+    let local = endpoint == "file";
+    let names = if local { PROBE_NAMES_LOCAL } else { PROBE_NAMES };
+    let races = (0..names).map(|name| race(store, names::probe(round, name)));
+    let result = try_join_all(races).await;
+    join_all((0..names).map(async |name| store.delete(&names::probe(round, name)).await)).await;
+    result?;
+    Ok(Probed {
+        endpoint,
+        writers: PROBE_WRITERS,
+        names,
+    })
+}
+
+async fn race(store: &Arc<dyn Store>, path: String) -> Result<(), JournalError> {
+    let write = async |store: Arc<dyn Store>, path: String, writer: usize| {
+        store.create(&path, Bytes::from(format!("writer {writer}"))).await
+    };
+    let writers = (0..PROBE_WRITERS).map(|writer| {
+        let (store, path) = (store.clone(), path.clone());
+        tokio::spawn(async move { write(store, path, writer).await })
+    });
+    let mut winners = Vec::new();
+    for (writer, outcome) in join_all(writers).await.into_iter().enumerate() {
+        match outcome {
+            Ok(Ok(())) => winners.push(writer),
+            Ok(Err(StoreError::AlreadyExists { .. } | StoreError::Unknown { .. })) | Err(_) => {}
+            Ok(Err(error)) => return Err(error.into()),
+        }
+    }
+    let [winner] = winners[..] else {
+        let why = format!(
+            "{} of {PROBE_WRITERS} writers were told that they created the same object",
+            winners.len()
+        );
+        return Err(JournalError::UnsafeStore(why));
+    };
+    let (_, found) = store.get(&path).await?.whole()?;
+    if found != format!("writer {winner}") {
+        let why = "an object that was created once holds another writer's bytes".to_owned();
+        return Err(JournalError::UnsafeStore(why));
+    }
+    Ok(())
+}

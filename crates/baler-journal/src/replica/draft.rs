@@ -1,0 +1,85 @@
+//! A group of requests, decided one after another, each on the state after those before it. Nothing of it is true
+//! until its batch is in the journal.
+
+use baler_core::apply::apply_event;
+use baler_core::event::Event;
+use baler_core::ids::JournalId;
+use baler_core::request::{Reply, Request};
+use baler_core::state::State;
+use baler_core::time::StoreTime;
+
+use crate::entry::{Proposal, event_line};
+use crate::error::JournalError;
+use crate::journal::Position;
+use crate::limits::{BATCH_BYTES_MAX, BATCH_EVENTS_MAX};
+
+/// What would be appended, and what would be answered then.
+#[derive(Debug)]
+pub(super) struct Draft {
+    /// The state after the batch.
+    pub(super) state: State,
+    /// The answers, in the order of the requests. There may be fewer: a batch has bounds.
+    pub(super) replies: Vec<Reply>,
+    parent_time: Option<StoreTime>,
+    lines: Vec<u8>,
+    events: usize,
+    created: Option<JournalId>,
+}
+
+impl Draft {
+    pub(super) fn decide<'a>(
+        state: &State,
+        parent_time: Option<StoreTime>,
+        requests: impl Iterator<Item = &'a Request>,
+    ) -> Self {
+        let mut draft = Self {
+            state: state.clone(),
+            replies: Vec::new(),
+            parent_time,
+            lines: Vec::new(),
+            events: 0,
+            created: None,
+        };
+        draft.state.open_batch(parent_time);
+        for request in requests {
+            let decision = baler_core::decide(&draft.state, request);
+            for event in &decision.events {
+                draft.take(event);
+            }
+            draft.replies.push(decision.reply);
+            if draft.lines.len() >= BATCH_BYTES_MAX || draft.events >= BATCH_EVENTS_MAX {
+                break;
+            }
+        }
+        draft
+    }
+
+    fn take(&mut self, event: &Event) {
+        if let (0, Event::JournalCreated { journal }) = (self.events, event) {
+            self.created = Some(*journal);
+        }
+        apply_event(&mut self.state, event);
+        self.lines.extend(event_line(event));
+        self.events += 1;
+    }
+
+    /// Whether there is nothing to append.
+    pub(super) fn is_empty(&self) -> bool {
+        self.events == 0
+    }
+
+    /// The batch, on offer for the slot after this position.
+    pub(super) fn proposal(&self, position: &Position) -> Result<Proposal, JournalError> {
+        let journal = position
+            .journal
+            .or(self.created)
+            .ok_or(JournalError::NotCreated)?;
+        Proposal::new(
+            journal,
+            self.state.sequence,
+            position.checksum,
+            self.parent_time,
+            &self.lines,
+        )
+    }
+}

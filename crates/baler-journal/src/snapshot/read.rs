@@ -1,0 +1,248 @@
+//! From bytes to the state. Nothing is believed before the trailer has confirmed it.
+
+use std::sync::Arc;
+
+use baler_core::file::{File, FilePath};
+use baler_core::ids::{JobId, JournalId, Partition, Sequence, TableName, WatcherId};
+use baler_core::state::{State, Table};
+use baler_core::time::StoreTime;
+
+use super::convert::{self, Odd, from_json, required};
+use super::records::{Header, Kind, Record, TableRecord, Trailer};
+use super::stream::MessageReader;
+use super::{damaged, snapshot_name};
+use crate::checksum::Checksum;
+use crate::error::JournalError;
+use crate::limits::FORMAT;
+
+/// The state in a snapshot of this entry, and the entry's checksum. Takes seconds for a million files: not for an
+/// async thread.
+pub fn read(at: Sequence, bytes: &[u8]) -> Result<(State, Checksum), JournalError> {
+    let mut builder = None;
+    let header = read_records(at, bytes, |header, kind| {
+        let builder = builder.get_or_insert_with(|| Builder::new(header));
+        builder.take(kind)
+    })?;
+    let state = builder.unwrap_or_else(|| Builder::new(&header)).finish();
+    Ok((state, entry_checksum(at, &header)?))
+}
+
+/// Whether the snapshot is whole; returns the checksum of its entry. Builds nothing.
+pub fn verify(at: Sequence, bytes: &[u8]) -> Result<Checksum, JournalError> {
+    let header = read_records(at, bytes, |_, _| Ok(()))?;
+    entry_checksum(at, &header)
+}
+
+fn entry_checksum(at: Sequence, header: &Header) -> Result<Checksum, JournalError> {
+    let entry = header.entry.ok_or_else(|| damaged(at, "it names no entry"))?;
+    Ok(Checksum(entry.into()))
+}
+
+fn read_records(
+    at: Sequence,
+    bytes: &[u8],
+    mut take: impl FnMut(&Header, Kind) -> Result<(), Odd>,
+) -> Result<Header, JournalError> {
+    let broken = |error: std::io::Error| damaged(at, error.to_string());
+    let mut stream = MessageReader::new(bytes).map_err(broken)?;
+    let header: Header = stream
+        .read()
+        .map_err(broken)?
+        .ok_or_else(|| damaged(at, "it is empty"))?;
+    check_header(at, &header)?;
+    let (mut records, mut files) = (0, 0);
+    loop {
+        let record: Option<Record> = stream.read().map_err(broken)?;
+        match record.ok_or_else(|| damaged(at, "it is cut off"))?.kind {
+            Some(Kind::Trailer(trailer)) => {
+                let seen = Trailer {
+                    records,
+                    files,
+                    checksum: Some(stream.digest_before_last().into()),
+                };
+                if trailer != seen {
+                    return Err(damaged(at, "its checksum does not match its content"));
+                }
+                break;
+            }
+            Some(kind) => {
+                records += 1;
+                files += u64::from(matches!(kind, Kind::File(_)));
+                take(&header, kind).map_err(|why| damaged(at, why))?;
+            }
+            None => {
+                let (what, why) = (snapshot_name(at), "an unknown kind of record".to_owned());
+                return Err(JournalError::NewerContent { what, why });
+            }
+        }
+    }
+    match stream.read::<Record>().map_err(broken)? {
+        None => Ok(header),
+        Some(_) => Err(damaged(at, "something follows its end")),
+    }
+}
+
+fn check_header(at: Sequence, header: &Header) -> Result<(), JournalError> {
+    if header.format > FORMAT {
+        let what = snapshot_name(at);
+        return Err(JournalError::NewerFormat {
+            what,
+            found: header.format,
+        });
+    }
+    if header.format == 0 || header.sequence != at.0 {
+        return Err(damaged(
+            at,
+            format!("it says that it is of entry {}", header.sequence),
+        ));
+    }
+    Ok(())
+}
+
+struct Builder {
+    state: State,
+    table: Option<(TableName, Table)>,
+    partition: Partition,
+}
+
+impl Builder {
+    fn new(header: &Header) -> Self {
+        let state = State {
+            journal: header.journal.map(|journal| JournalId(journal.into())),
+            sequence: Sequence(header.sequence),
+            next_index: header.next_index,
+            time: StoreTime {
+                unix_ms: header.time_ms,
+            },
+            next_job: JobId(header.next_job),
+            ..State::default()
+        };
+        Self {
+            state,
+            table: None,
+            partition: Partition::from(""),
+        }
+    }
+
+    fn take(&mut self, kind: Kind) -> Result<(), Odd> {
+        match kind {
+            Kind::File(record) => {
+                let file = convert::file(record, self.partition.clone())?;
+                self.insert_file(file)?;
+            }
+            Kind::Table(record) => self.begin_table(record)?,
+            Kind::Partition(name) => self.partition = Partition(name.into()),
+            Kind::Held(record) => {
+                let path = self.shared_path(convert::path(record.path)?);
+                self.table()?.held.insert(path, JobId(record.job));
+            }
+            Kind::Consumed(record) => {
+                let (path, identity) = (convert::path(record.path)?, convert::identity(record.identity)?);
+                self.table()?.consumed.insert(path, identity);
+            }
+            Kind::Removed(record) => {
+                let (path, at) = (convert::path(record.path)?, Sequence(record.at));
+                let table = self.table()?;
+                table.removed_order.entry(at).or_default().push_back(path.clone());
+                table.removed.insert(path, at);
+            }
+            Kind::Quarantined(record) => {
+                let mark = convert::quarantined(record)?;
+                self.table()?.quarantine.insert(mark.path.clone(), Arc::new(mark));
+            }
+            Kind::Job(record) => {
+                self.end_table();
+                let table = self.state.tables.get(&TableName::from(record.table.as_str()));
+                let job = convert::job(record, |file| share_file(table, file))?;
+                self.state.jobs.insert(job.id, Arc::new(job));
+            }
+            Kind::Ended(summary) => self.state.recent.push_back(Arc::new(from_json(&summary)?)),
+            Kind::Watcher(record) => {
+                let id = WatcherId(required(record.id)?.into());
+                self.state.watchers.insert(id, from_json(&record.watcher)?);
+            }
+            Kind::Garbage(record) => {
+                self.end_table();
+                let table = self.shared_name(&record.table);
+                let (path, garbage) = convert::garbage(record, table)?;
+                self.state.garbage.insert(path, Arc::new(garbage));
+            }
+            Kind::Leftover(record) => {
+                let leftover = convert::leftover(&record);
+                let token = leftover.attempt.token;
+                self.state
+                    .leftovers
+                    .insert((token.sequence, token.index), leftover);
+            }
+            Kind::Pin(record) => {
+                let (entry, pin) = convert::pin(record);
+                self.state.pins.insert(entry, pin);
+            }
+            Kind::Mark(record) => {
+                let time = StoreTime {
+                    unix_ms: record.time_ms,
+                };
+                self.state.marks.insert(Sequence(record.entry), time);
+            }
+            Kind::Trailer(_) => {}
+        }
+        Ok(())
+    }
+
+    fn table(&mut self) -> Result<&mut Table, Odd> {
+        let table = self.table.as_mut().ok_or("a record stands before its table")?;
+        Ok(&mut table.1)
+    }
+
+    fn begin_table(&mut self, record: TableRecord) -> Result<(), Odd> {
+        self.end_table();
+        let mut table = Table::new(from_json(&record.spec)?);
+        table.remembered_from = Sequence(record.remembered_from);
+        self.table = Some((TableName(record.name.into()), table));
+        Ok(())
+    }
+
+    fn end_table(&mut self) {
+        if let Some((name, table)) = self.table.take() {
+            self.state.tables.insert(name, table);
+        }
+    }
+
+    fn insert_file(&mut self, file: File) -> Result<(), Odd> {
+        let (path, partition) = (file.path.clone(), file.partition.clone());
+        let table = self.table()?;
+        table
+            .partitions
+            .entry(partition)
+            .or_default()
+            .insert(path.clone());
+        table.files.insert(path, Arc::new(file));
+        Ok(())
+    }
+
+    /// One copy of a path in memory, where the state has it already.
+    fn shared_path(&self, path: FilePath) -> FilePath {
+        let files = self.table.as_ref().map(|(_, table)| &table.files);
+        let known = files.and_then(|files| files.get(&path));
+        known.map_or(path, |file| file.path.clone())
+    }
+
+    fn shared_name(&self, name: &str) -> TableName {
+        let name = TableName::from(name);
+        let known = self.state.tables.get_key_value(&name);
+        known.map_or(name.clone(), |(known, _)| known.clone())
+    }
+
+    fn finish(mut self) -> State {
+        self.end_table();
+        self.state
+    }
+}
+
+/// A job's input is mostly still the live file it was.
+fn share_file(table: Option<&Table>, file: File) -> Arc<File> {
+    let live = table.and_then(|table| table.files.get(&file.path));
+    live.filter(|live| ***live == file)
+        .cloned()
+        .unwrap_or_else(|| Arc::new(file))
+}

@@ -1,0 +1,383 @@
+//! Requests that a busy root would see, drawn from numbers: together they reach every part of the state.
+
+use std::sync::Arc;
+
+use baler_core::event::{Quarantined, ReleaseReason};
+use baler_core::file::{Digest, File, FilePath, Identity, KeyRange, Level, Origin, Place};
+use baler_core::garbage::Stage;
+use baler_core::ids::{JobId, Partition, RangeId, Sequence, TableName, WatcherId, WorkerId};
+use baler_core::job::{Dropped, Finished, InputRead, Job, Output};
+use baler_core::lease::HostLock;
+use baler_core::names::Attempt;
+use baler_core::request::{Finish, Grace, Poll, Request, Scope};
+use baler_core::state::{State, Table};
+use baler_core::table::{Catalog, Codec, Leveled, MergeSpec, Policy, Rewritten, Rule, SortColumn, TableSpec};
+use baler_core::time::{Millis, StoreTime};
+
+/// Small numbers, taken one after another from a large one.
+struct Draw(u64);
+
+impl Draw {
+    fn below(&mut self, limit: u64) -> u64 {
+        // Splitmix, so that neighbouring numbers make different stories.
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = self.0;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        (mixed ^ (mixed >> 31)) % limit.max(1)
+    }
+
+    fn one_of<T>(&mut self, items: impl IntoIterator<Item = T>) -> Option<T> {
+        let mut items: Vec<T> = items.into_iter().collect();
+        let at = self.below(items.len() as u64) as usize;
+        (!items.is_empty()).then(|| items.swap_remove(at))
+    }
+}
+
+/// Something that might be asked now; `Tick` where there is nothing to ask about.
+pub(crate) fn next_request(state: &State, number: u64) -> Request {
+    let mut draw = Draw(number);
+    let asked = match draw.below(24) {
+        0 => Some(create_table(&mut draw)),
+        1..=6 => add_files(state, &mut draw),
+        7..=9 => Some(poll(&mut draw)),
+        10..=12 => finish(state, &mut draw),
+        13 | 14 => publish(state, &mut draw),
+        15 => release(state, &mut draw),
+        16 => lose_or_quarantine(state, &mut draw),
+        17 => pin_or_unpin(state, &mut draw),
+        18 => report_aside(state, &mut draw),
+        19 => Some(Request::DeclareDue {
+            grace: grace(&mut draw),
+        }),
+        20 => report_deleted(state, &mut draw),
+        21 => sweep(state, &mut draw),
+        22 => watching(state, &mut draw),
+        _ => state
+            .jobs
+            .keys()
+            .next()
+            .filter(|_| draw.below(4) == 0)
+            .map(|job| Request::Cancel(*job)),
+    };
+    asked.unwrap_or(Request::Tick)
+}
+
+fn table_name(number: u64) -> TableName {
+    TableName::from(["native", "in-place", "output", "keyed"][number as usize])
+}
+
+fn create_table(draw: &mut Draw) -> Request {
+    let number = draw.below(4);
+    let catalog = match number {
+        1 => Catalog::InPlace,
+        2 => Catalog::Output {
+            source: "file:///data/é".into(),
+        },
+        _ => Catalog::Native,
+    };
+    let keyed = MergeSpec {
+        sort: vec![SortColumn {
+            name: "k".into(),
+            descending: true,
+            nulls_first: true,
+        }],
+        rule: Rule::LastWriteWins {
+            key: vec!["k".into()],
+            version: "v".into(),
+        },
+        codec: Codec::Snappy,
+        ..MergeSpec::default()
+    };
+    let spec = TableSpec {
+        catalog,
+        policy: Policy::Leveled(Leveled::default()),
+        merge: Arc::new(if number == 3 { keyed } else { MergeSpec::default() }),
+        grace: Millis(50),
+        rewritten: if number == 3 {
+            Rewritten::Add
+        } else {
+            Rewritten::Report
+        },
+    };
+    Request::CreateTable {
+        table: table_name(number),
+        spec: Arc::new(spec),
+    }
+}
+
+fn some_table<'a>(state: &'a State, draw: &mut Draw) -> Option<(&'a TableName, &'a Table)> {
+    draw.one_of(&state.tables)
+}
+
+fn add_files(state: &State, draw: &mut Draw) -> Option<Request> {
+    let (name, table) = some_table(state, draw)?;
+    let place = match table.spec.catalog {
+        Catalog::Output { .. } => Place::Source,
+        _ => Place::Root,
+    };
+    let files = (0..1 + draw.below(4))
+        .map(|_| Arc::new(file(place, draw)))
+        .collect();
+    Some(Request::AddFiles {
+        table: name.clone(),
+        evidence: state.sequence,
+        files,
+    })
+}
+
+fn file(place: Place, draw: &mut Draw) -> File {
+    let day = draw.below(3);
+    let folder = if day == 0 {
+        String::new()
+    } else {
+        format!("day={day}/")
+    };
+    let path = FilePath {
+        place,
+        path: format!("{folder}{}.parquet", draw.below(60)).into(),
+    };
+    let key = |draw: &mut Draw| -> Box<[u8]> { Box::new([draw.below(256) as u8, 7]) };
+    let (low, high) = (key(draw), key(draw));
+    let range = KeyRange {
+        min: low.clone().min(high.clone()),
+        max: low.max(high),
+    };
+    File {
+        identity: identity(draw),
+        partition: Partition::from(path.folder()),
+        path,
+        level: Level(draw.below(3) as u8),
+        rows: 1 + draw.below(1_000),
+        keys: Some(range).filter(|_| draw.below(2) == 0),
+        digest: Some(Digest(u128::from(draw.below(u64::MAX)) << 70)).filter(|_| draw.below(2) == 0),
+        checksum: Some(Digest(u128::MAX)).filter(|_| draw.below(3) == 0),
+        origin: Origin::Foreign,
+        added: Sequence(0),
+        apart: Some(JobId(draw.below(9))).filter(|_| draw.below(9) == 0),
+    }
+}
+
+fn identity(draw: &mut Draw) -> Identity {
+    Identity {
+        tag: format!("\"{:x}\"", draw.below(3)).into(),
+        bytes: 100 + draw.below(10_000),
+        modified: StoreTime {
+            unix_ms: draw.below(100_000),
+        },
+    }
+}
+
+fn poll(draw: &mut Draw) -> Request {
+    let host = HostLock {
+        boot: "boot".into(),
+        lock: "_baler/lock".into(),
+    };
+    Request::Poll(Poll {
+        worker: WorkerId::from("worker"),
+        watcher: WatcherId(u128::from(1 + draw.below(3))),
+        embedded: draw.below(2) == 0,
+        host: Some(host).filter(|_| draw.below(2) == 0),
+        slots: 1 + draw.below(2) as usize,
+        scope: Scope::default(),
+    })
+}
+
+fn leased<'a>(state: &'a State, draw: &mut Draw, publishing: bool) -> Option<(&'a Arc<Job>, Attempt)> {
+    let attempts = state.jobs.values().flat_map(|job| {
+        let attempt = |(range, lease): (RangeId, &baler_core::lease::Lease)| Attempt {
+            job: job.id,
+            range,
+            token: lease.token,
+        };
+        job.leases()
+            .map(attempt)
+            .map(move |attempt| (job, attempt))
+            .collect::<Vec<_>>()
+    });
+    draw.one_of(attempts.filter(|(_, attempt)| (attempt.range == RangeId::Publish) == publishing))
+}
+
+fn finish(state: &State, draw: &mut Draw) -> Option<Request> {
+    let (job, attempt) = leased(state, draw, false)?;
+    let read = |file: &Arc<File>| InputRead {
+        rows: file.rows,
+        digest: file.digest.unwrap_or(Digest(5)),
+    };
+    let reads: Vec<InputRead> = job.inputs.iter().map(read).collect();
+    let dropped = Dropped {
+        rule: "rule".into(),
+        rows: draw.below(2),
+        digest: Digest(3),
+    };
+    let digest: Digest = reads.iter().map(|read| read.digest).sum();
+    let output = Output {
+        part: 0,
+        path: attempt.output(state.journal?, &job.partition, 0),
+        bytes: 5_000,
+        rows: reads.iter().map(|read| read.rows).sum::<u64>() - dropped.rows,
+        digest: Digest(digest.0.wrapping_sub(dropped.digest.0)),
+        checksum: Digest(9),
+        keys: job.inputs[0].keys.clone(),
+    };
+    let finished = Finished {
+        token: attempt.token,
+        outputs: vec![output],
+        reads,
+        drops: vec![dropped],
+    };
+    let inputs_now = job
+        .inputs
+        .iter()
+        .map(|file| Some(file.identity.clone()))
+        .collect();
+    Some(Request::Finish(Finish {
+        job: job.id,
+        range: attempt.range,
+        finished,
+        inputs_now: Some(inputs_now),
+    }))
+}
+
+fn publish(state: &State, draw: &mut Draw) -> Option<Request> {
+    let (job, attempt) = leased(state, draw, true)?;
+    let now = |output: &Output| Identity {
+        bytes: output.bytes,
+        tag: "p".into(),
+        modified: StoreTime::default(),
+    };
+    let identities = job.outputs().map(|output| Some(now(output))).collect();
+    Some(Request::Publish {
+        job: job.id,
+        token: attempt.token,
+        identities,
+    })
+}
+
+fn release(state: &State, draw: &mut Draw) -> Option<Request> {
+    let publishing = draw.below(2) == 0;
+    let (_, attempt) = leased(state, draw, publishing)?;
+    let reasons = [
+        ReleaseReason::Drained,
+        ReleaseReason::NodeFault("no memory".into()),
+        ReleaseReason::InputFault("footer".into()),
+        ReleaseReason::InputFault("page 3".into()),
+    ];
+    let why = draw.one_of(reasons)?;
+    Some(Request::Release {
+        attempt,
+        why,
+        culprits: Vec::new(),
+    })
+}
+
+fn lose_or_quarantine(state: &State, draw: &mut Draw) -> Option<Request> {
+    let (table, known) = some_table(state, draw)?;
+    let file = draw.one_of(known.files.values())?;
+    let (table, evidence) = (table.clone(), state.sequence);
+    let consumed = known.consumed.keys().next().cloned();
+    match draw.below(4) {
+        0 => Some(Request::LoseFiles {
+            table,
+            evidence,
+            paths: vec![file.path.clone()],
+        }),
+        1 => Some(Request::LoseFiles {
+            table,
+            evidence,
+            paths: vec![consumed?],
+        }),
+        2 => Some(Request::Retry {
+            table,
+            paths: Vec::new(),
+        }),
+        _ => {
+            let reason = "not Parquet".into();
+            let mark = Quarantined {
+                path: file.path.clone(),
+                identity: file.identity.clone(),
+                reason,
+            };
+            Some(Request::QuarantineFiles {
+                table,
+                evidence,
+                files: vec![mark],
+            })
+        }
+    }
+}
+
+fn pin_or_unpin(state: &State, draw: &mut Draw) -> Option<Request> {
+    if let Some(pin) = state.pins.keys().next().filter(|_| draw.below(3) == 0) {
+        return Some(Request::Unpin(*pin));
+    }
+    let (table, _) = some_table(state, draw)?;
+    Some(Request::Pin {
+        table: table.clone(),
+        owner: "reader".into(),
+        lifetime: Millis(draw.below(500)),
+    })
+}
+
+fn garbage_in(state: &State, stage: Stage) -> Vec<FilePath> {
+    let found = state.garbage.iter().filter(|(_, garbage)| garbage.stage == stage);
+    found.map(|(path, _)| path.clone()).take(2).collect()
+}
+
+fn report_aside(state: &State, draw: &mut Draw) -> Option<Request> {
+    let mut moved = garbage_in(state, Stage::ToSetAside);
+    let nothing = if draw.below(2) == 0 {
+        moved.split_off(moved.len() / 2)
+    } else {
+        Vec::new()
+    };
+    Some(Request::ReportAside { moved, nothing })
+}
+
+fn grace(draw: &mut Draw) -> Grace {
+    if draw.below(3) == 0 {
+        Grace::Waived
+    } else {
+        Grace::Kept
+    }
+}
+
+fn report_deleted(state: &State, draw: &mut Draw) -> Option<Request> {
+    (draw.below(2) == 0).then(|| Request::ReportDeleted(garbage_in(state, Stage::Due)))
+}
+
+fn sweep(state: &State, draw: &mut Draw) -> Option<Request> {
+    let leftover = draw.one_of(state.leftovers.values())?;
+    let (table, _) = some_table(state, draw)?;
+    let found = if draw.below(2) == 0 {
+        vec![leftover.attempt.staged(0)]
+    } else {
+        Vec::new()
+    };
+    let grace = grace(draw);
+    Some(Request::ReportSweep {
+        attempt: leftover.attempt,
+        table: table.clone(),
+        found,
+        grace,
+    })
+}
+
+fn watching(state: &State, draw: &mut Draw) -> Option<Request> {
+    let (id, watcher) = draw.one_of(&state.watchers)?;
+    Some(match draw.below(3) {
+        0 => Request::Renew(*id),
+        1 => Request::TakeOver {
+            watcher: *id,
+            counter: watcher.counter,
+            by: WatcherId(9),
+        },
+        _ => {
+            let (_, attempt) = leased(state, draw, false)?;
+            Request::Rewatch {
+                watcher: WatcherId(8),
+                attempts: vec![attempt],
+            }
+        }
+    })
+}

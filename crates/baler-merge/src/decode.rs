@@ -1,0 +1,204 @@
+//! Opens a Parquet file after all checks, and decodes it batch by batch. Nothing in a file may end the process: the
+//! decoder's panics are caught and become a refusal of the file.
+
+use crate::error::{FileError, refused};
+use crate::footer::read_footer;
+use crate::io::Input;
+use crate::promote::plain_field;
+use crate::windows::Windows;
+use arrow::array::RecordBatch;
+use arrow::datatypes::{DataType, Fields, Schema, SchemaRef};
+use parquet::arrow::arrow_reader::{
+    ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder,
+};
+use parquet::arrow::{ARROW_SCHEMA_META_KEY, ProjectionMask};
+use parquet::file::metadata::{ParquetMetaData, ParquetMetaDataOptions, ParquetStatisticsPolicy};
+use std::collections::HashSet;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+/// A file whose footer was found sound.
+#[derive(Clone)]
+pub(crate) struct OpenFile {
+    input: Arc<dyn Input>,
+    metadata: ArrowReaderMetadata,
+}
+
+/// How a file is to be read.
+#[derive(Debug, Clone)]
+pub(crate) struct Reading {
+    /// Indices of top-level columns; all if none is given.
+    pub(crate) columns: Option<Vec<usize>>,
+    pub(crate) batch_rows: usize,
+    pub(crate) window_bytes: usize,
+}
+
+impl OpenFile {
+    /// Reads and checks the footer. Of its statistics only what says how large things are is kept: a merge trusts no other,
+    /// and holds the footers of all its inputs.
+    pub(crate) fn open(input: &Arc<dyn Input>) -> Result<Self, FileError> {
+        let options = ParquetMetaDataOptions::new()
+            .with_column_stats_policy(ParquetStatisticsPolicy::SkipAll)
+            .with_encoding_stats_as_mask(false);
+        Self::open_as(input, &options)
+    }
+
+    /// Reads and checks the footer, statistics included.
+    pub(crate) fn open_with_statistics(input: &Arc<dyn Input>) -> Result<Self, FileError> {
+        Self::open_as(input, &ParquetMetaDataOptions::new())
+    }
+
+    fn open_as(input: &Arc<dyn Input>, options: &ParquetMetaDataOptions) -> Result<Self, FileError> {
+        let footer = Arc::new(read_footer(input.as_ref(), options)?);
+        let metadata = guarded(|| plain_metadata(&footer))?;
+        if let Some(name) = duplicate(metadata.schema().fields()) {
+            return refused(format!("column {name} occurs twice"));
+        }
+        Ok(Self {
+            input: Arc::clone(input),
+            metadata,
+        })
+    }
+
+    /// The columns, in plain layout.
+    pub(crate) fn schema(&self) -> &SchemaRef {
+        self.metadata.schema()
+    }
+
+    /// The columns, and all that the file says about itself: beside its Arrow schema or in it.
+    pub(crate) fn described_schema(&self) -> SchemaRef {
+        let mut schema = Schema::clone(self.schema());
+        for pair in self
+            .footer()
+            .file_metadata()
+            .key_value_metadata()
+            .into_iter()
+            .flatten()
+        {
+            if let Some(value) = pair.value.clone().filter(|_| pair.key != ARROW_SCHEMA_META_KEY) {
+                schema.metadata.insert(pair.key.clone(), value);
+            }
+        }
+        Arc::new(schema)
+    }
+
+    pub(crate) fn footer(&self) -> &ParquetMetaData {
+        self.metadata.metadata()
+    }
+
+    pub(crate) fn rows(&self) -> u64 {
+        self.footer().file_metadata().num_rows().unsigned_abs()
+    }
+
+    /// Begins to decode.
+    pub(crate) fn read(&self, reading: Reading) -> Result<Batches, FileError> {
+        let windows = Windows::new(Arc::clone(&self.input), self.footer(), reading.window_bytes);
+        let builder =
+            ParquetRecordBatchReaderBuilder::new_with_metadata(windows.clone(), self.metadata.clone())
+                .with_batch_size(reading.batch_rows);
+        let builder = match reading.columns {
+            Some(columns) => {
+                let mask = ProjectionMask::roots(self.metadata.parquet_schema(), columns);
+                builder.with_projection(mask)
+            }
+            None => builder,
+        };
+        let reader = guarded(|| builder.build().map_err(|why| damaged(&windows, &why)))?;
+        Ok(Batches {
+            reader,
+            windows,
+            rows_due: self.rows(),
+        })
+    }
+}
+
+/// Views, dictionaries and runs are asked for as plain values, so that nothing downstream meets them.
+fn plain_metadata(footer: &Arc<ParquetMetaData>) -> Result<ArrowReaderMetadata, FileError> {
+    let odd =
+        |why: parquet::errors::ParquetError| FileError::Refused(format!("its schema cannot be read: {why}"));
+    let found = ArrowReaderMetadata::try_new(Arc::clone(footer), ArrowReaderOptions::new()).map_err(odd)?;
+    let fields: Fields = found.schema().fields().iter().map(plain_field).collect();
+    if &fields == found.schema().fields() {
+        return Ok(found);
+    }
+    let plain = Arc::new(Schema::new_with_metadata(
+        fields,
+        found.schema().metadata().clone(),
+    ));
+    ArrowReaderMetadata::try_new(Arc::clone(footer), ArrowReaderOptions::new().with_schema(plain))
+        .map_err(odd)
+}
+
+/// A name that occurs twice in one structure: columns go by name, so one of the two would be lost.
+fn duplicate(fields: &Fields) -> Option<String> {
+    let mut seen = HashSet::new();
+    fields.iter().find_map(|field| match seen.insert(field.name()) {
+        false => Some(field.name().clone()),
+        true => duplicate_inside(field.data_type()),
+    })
+}
+
+fn duplicate_inside(data_type: &DataType) -> Option<String> {
+    match data_type {
+        DataType::Struct(fields) => duplicate(fields),
+        DataType::List(item) | DataType::LargeList(item) | DataType::FixedSizeList(item, _) => {
+            duplicate_inside(item.data_type())
+        }
+        DataType::Map(entries, _) => match entries.data_type() {
+            // Key and value go by place.
+            DataType::Struct(fields) => fields
+                .iter()
+                .find_map(|field| duplicate_inside(field.data_type())),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// The decoded rows of a file, in file order.
+pub(crate) struct Batches {
+    reader: ParquetRecordBatchReader,
+    windows: Windows,
+    rows_due: u64,
+}
+
+impl Batches {
+    /// The next batch. At the end, every row that the footer claims must have come: none is skipped in silence.
+    pub(crate) fn next(&mut self) -> Result<Option<RecordBatch>, FileError> {
+        let windows = &self.windows;
+        let reader = &mut self.reader;
+        let batch = guarded(|| reader.next().transpose().map_err(|why| damaged(windows, &why)))?;
+        match &batch {
+            Some(batch) => match self.rows_due.checked_sub(batch.num_rows() as u64) {
+                Some(due) => self.rows_due = due,
+                None => return refused("it holds more rows than its footer says"),
+            },
+            None if self.rows_due > 0 => {
+                return refused(format!("it ends {} rows before its footer says", self.rows_due));
+            }
+            None => {}
+        }
+        Ok(batch)
+    }
+}
+
+fn damaged(windows: &Windows, why: &dyn std::error::Error) -> FileError {
+    match windows.take_failure() {
+        Some(source) => FileError::Read(source),
+        None => FileError::Refused(format!("its data is damaged: {why}")),
+    }
+}
+
+/// Runs the decoder; a panic in it is a refusal.
+fn guarded<T>(decode: impl FnOnce() -> Result<T, FileError>) -> Result<T, FileError> {
+    match catch_unwind(AssertUnwindSafe(decode)) {
+        Ok(result) => result,
+        Err(panic) => {
+            let why = panic.downcast_ref::<String>().map(String::as_str);
+            let why = why
+                .or_else(|| panic.downcast_ref::<&str>().copied())
+                .unwrap_or("no reason given");
+            refused(format!("its data is damaged: the decoder gave up ({why})"))
+        }
+    }
+}

@@ -1,0 +1,146 @@
+//! Reads a file's footer in one or two reads, and checks every claim in it before anything acts on it.
+
+use crate::error::{FileError, refused};
+use crate::io::Input;
+use crate::limits::{FOOTER_BYTES_MAX, FOOTER_GUESS_BYTES};
+use crate::thrift::check_footer;
+use bytes::Bytes;
+use parquet::file::metadata::{
+    ParquetMetaData, ParquetMetaDataOptions, ParquetMetaDataReader, RowGroupMetaData,
+};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+const MAGIC: &[u8] = b"PAR1";
+const MAGIC_ENCRYPTED: &[u8] = b"PARE";
+/// Length of the footer and the magic, at the very end.
+const TAIL_BYTES: u64 = 8;
+
+/// The footer of `input`, if the file can be what it says.
+pub(crate) fn read_footer(
+    input: &dyn Input,
+    options: &ParquetMetaDataOptions,
+) -> Result<ParquetMetaData, FileError> {
+    let file_bytes = input.len();
+    let bytes = read_checked(input)?;
+    check_footer(&bytes).or_else(|why| refused(format!("the footer is damaged: {why}")))?;
+    let metadata = parse(&bytes, options)?;
+    let data_end = file_bytes - TAIL_BYTES - bytes.len() as u64;
+    check_rows(&metadata)?;
+    for (number, group) in metadata.row_groups().iter().enumerate() {
+        check_chunks(group, data_end).or_else(|why| refused(format!("row group {number}: {why}")))?;
+    }
+    Ok(metadata)
+}
+
+fn read_checked(input: &dyn Input) -> Result<Bytes, FileError> {
+    let file_bytes = input.len();
+    if file_bytes == 0 {
+        return refused("the file is empty (0 bytes)");
+    }
+    if file_bytes < 4 + TAIL_BYTES {
+        return refused(format!("not a Parquet file: {file_bytes} bytes are too few"));
+    }
+    let guess = file_bytes.min(FOOTER_GUESS_BYTES);
+    let end = input
+        .read_at(file_bytes - guess, guess as usize)
+        .map_err(FileError::Read)?;
+    if end.len() as u64 != guess {
+        return Err(FileError::Read(std::io::ErrorKind::UnexpectedEof.into()));
+    }
+    let (rest, tail) = end.split_at(end.len() - TAIL_BYTES as usize);
+    let (length, magic) = tail.split_at(4);
+    if magic == MAGIC_ENCRYPTED {
+        return refused("the file is encrypted; Baler has no key for it");
+    }
+    if magic != MAGIC {
+        return refused("not a Parquet file, or cut off: it does not end in PAR1");
+    }
+    check_head(input, &end)?;
+    let footer_bytes = u64::from(u32::from_le_bytes([length[0], length[1], length[2], length[3]]));
+    if footer_bytes > FOOTER_BYTES_MAX || footer_bytes > file_bytes - 4 - TAIL_BYTES {
+        return refused(format!(
+            "the footer claims {footer_bytes} bytes in a file of {file_bytes}"
+        ));
+    }
+    match rest.len().checked_sub(footer_bytes as usize) {
+        Some(start) => Ok(end.slice(start..rest.len())),
+        None => input
+            .read_at(file_bytes - TAIL_BYTES - footer_bytes, footer_bytes as usize)
+            .map_err(FileError::Read),
+    }
+}
+
+fn check_head(input: &dyn Input, end: &Bytes) -> Result<(), FileError> {
+    let head = match input.len() == end.len() as u64 {
+        true => end.slice(..4),
+        false => input.read_at(0, 4).map_err(FileError::Read)?,
+    };
+    match head == MAGIC {
+        true => Ok(()),
+        false => refused("not a Parquet file: it does not begin with PAR1"),
+    }
+}
+
+fn parse(bytes: &[u8], options: &ParquetMetaDataOptions) -> Result<ParquetMetaData, FileError> {
+    let parsed = catch_unwind(AssertUnwindSafe(|| {
+        ParquetMetaDataReader::decode_metadata_with_options(bytes, Some(options))
+    }));
+    match parsed {
+        Ok(Ok(metadata)) => Ok(metadata),
+        Ok(Err(why)) => refused(format!("the footer is damaged: {why}")),
+        Err(_) => refused("the footer is damaged: its parser gave up"),
+    }
+}
+
+fn check_rows(metadata: &ParquetMetaData) -> Result<(), FileError> {
+    if metadata.file_metadata().schema_descr().num_columns() == 0 {
+        return refused("the file has no columns");
+    }
+    let claimed = metadata.file_metadata().num_rows();
+    let mut counted = 0i64;
+    for group in metadata.row_groups() {
+        match counted
+            .checked_add(group.num_rows())
+            .filter(|_| group.num_rows() >= 0)
+        {
+            Some(sum) => counted = sum,
+            None => return refused("a row group claims an impossible number of rows"),
+        }
+    }
+    match counted == claimed {
+        true => Ok(()),
+        false => refused(format!(
+            "the footer claims {claimed} rows, its row groups have {counted}"
+        )),
+    }
+}
+
+fn check_chunks(group: &RowGroupMetaData, data_end: u64) -> Result<(), String> {
+    for chunk in group.columns() {
+        let path = chunk.column_path().string();
+        let start = chunk
+            .dictionary_page_offset()
+            .unwrap_or(chunk.data_page_offset())
+            .min(chunk.data_page_offset());
+        let length = chunk.compressed_size();
+        if chunk.uncompressed_size() < 0 || chunk.num_values() < 0 {
+            return Err(format!("column {path} claims a negative size"));
+        }
+        let end = u64::try_from(start)
+            .ok()
+            .zip(u64::try_from(length).ok())
+            .and_then(|(s, l)| s.checked_add(l));
+        if start < 0 || end.is_none_or(|end| end > data_end) {
+            return Err(format!("column {path} lies outside the file (cut off?)"));
+        }
+        let flat = chunk.column_descr().max_rep_level() == 0;
+        if flat && chunk.num_values() != group.num_rows() {
+            return Err(format!(
+                "column {path} has {} values for {} rows",
+                chunk.num_values(),
+                group.num_rows()
+            ));
+        }
+    }
+    Ok(())
+}

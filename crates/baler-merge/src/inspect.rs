@@ -1,0 +1,122 @@
+//! What a file says about itself, from its footer alone; and its digest, from all of it.
+
+use crate::batch::memory_of;
+use crate::decode::{OpenFile, Reading};
+use crate::digest::Digest;
+use crate::error::{FileError, refused};
+use crate::io::{Input, Progress};
+use crate::key_range::KeyRange;
+use crate::plan::{batch_rows, row_bytes};
+use crate::row_hash::digest_of_batch;
+use crate::spec::{Budget, SortColumn};
+use crate::statistics::key_range;
+use std::sync::Arc;
+
+/// What a footer says. Order and bounds are claims until a merge has read the rows.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Facts {
+    /// Rows.
+    pub rows: u64,
+    /// Row groups.
+    pub row_groups: usize,
+    /// All pages before compression.
+    pub uncompressed_bytes: u64,
+    /// Bounds of the sort key; none if the statistics do not tell, there are no rows, or no key was asked for.
+    pub keys: Option<KeyRange>,
+    /// The order that every row group declares; not to be trusted.
+    pub declared_sort: Vec<SortColumn>,
+    /// Top-level columns, in file order.
+    pub columns: Vec<ColumnFacts>,
+    /// The program that wrote the file, in its own words.
+    pub created_by: Option<String>,
+}
+
+/// A top-level column.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ColumnFacts {
+    /// Its name.
+    pub name: String,
+    /// Its type in Arrow's words, dictionaries and views as the values they stand for.
+    pub data_type: String,
+    /// Whether it may hold nulls.
+    pub nullable: bool,
+}
+
+/// Checks a file's footer and says what is in it, in two or three reads.
+pub fn inspect(input: &Arc<dyn Input>, sort: &[SortColumn]) -> Result<Facts, FileError> {
+    let file = OpenFile::open_with_statistics(input)?;
+    let footer = file.footer();
+    let columns = file.schema().fields().iter().map(|field| ColumnFacts {
+        name: field.name().clone(),
+        data_type: field.data_type().to_string(),
+        nullable: field.is_nullable(),
+    });
+    let uncompressed: i64 = footer
+        .row_groups()
+        .iter()
+        .flat_map(|g| g.columns())
+        .map(|c| c.uncompressed_size())
+        .sum();
+    Ok(Facts {
+        rows: file.rows(),
+        row_groups: footer.num_row_groups(),
+        uncompressed_bytes: uncompressed.unsigned_abs(),
+        keys: key_range(&file, sort),
+        declared_sort: declared_sort(&file),
+        columns: columns.collect(),
+        created_by: footer.file_metadata().created_by().map(str::to_owned),
+    })
+}
+
+/// Reads a whole file: its rows and their digest.
+pub fn digest_of(
+    input: &Arc<dyn Input>,
+    budget: Budget,
+    progress: &dyn Progress,
+) -> Result<(u64, Digest), FileError> {
+    let file = OpenFile::open(input)?;
+    let batch_bytes = (budget.memory_bytes as usize / 8).clamp(64 << 10, 8 << 20);
+    let reading = Reading {
+        columns: None,
+        batch_rows: batch_rows(batch_bytes, row_bytes(&file)),
+        window_bytes: 1 << 20,
+    };
+    let mut batches = file.read(reading)?;
+    let (mut rows, mut digest) = (0, Digest::EMPTY);
+    while let Some(batch) = batches.next()? {
+        if progress.cancelled() {
+            return Err(FileError::Cancelled);
+        }
+        digest += digest_of_batch(&batch).or_else(refused)?;
+        rows += batch.num_rows() as u64;
+        progress.advanced(batch.num_rows() as u64, memory_of(&batch) as u64);
+    }
+    Ok((rows, digest))
+}
+
+/// The order that all row groups declare, as far as it is by top-level columns.
+pub(crate) fn declared_sort(file: &OpenFile) -> Vec<SortColumn> {
+    let footer = file.footer();
+    let mut groups = footer.row_groups().iter().map(|group| group.sorting_columns());
+    let Some(Some(first)) = groups.next() else {
+        return Vec::new();
+    };
+    if groups.any(|other| other != Some(first)) {
+        return Vec::new();
+    }
+    let parquet = footer.file_metadata().schema_descr();
+    let columns = first.iter().map_while(|column| {
+        let leaf = usize::try_from(column.column_idx)
+            .ok()
+            .filter(|leaf| *leaf < parquet.num_columns())?;
+        match parquet.column(leaf).path().parts() {
+            [name] => Some(SortColumn {
+                name: name.clone(),
+                descending: column.descending,
+                nulls_first: column.nulls_first,
+            }),
+            _ => None,
+        }
+    });
+    columns.collect()
+}

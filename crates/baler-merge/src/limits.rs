@@ -1,0 +1,30 @@
+//! Every bound on what a file may claim before it is believed, and every share of the memory budget.
+
+/// A footer longer than this is refused unread.
+pub(crate) const FOOTER_BYTES_MAX: u64 = 64 << 20;
+/// One read fetches this much of a file's end; most footers are shorter.
+pub(crate) const FOOTER_GUESS_BYTES: u64 = 64 << 10;
+/// Groups within groups; each level costs stack in every recursive reader.
+pub(crate) const SCHEMA_DEPTH_MAX: usize = 64;
+/// Groups and columns together.
+pub(crate) const SCHEMA_ELEMENTS_MAX: usize = 100_000;
+/// Structures within structures in a footer or page header, schema aside.
+pub(crate) const THRIFT_DEPTH_MAX: usize = 24;
+/// A page that unpacks to more is refused: it must fit in memory whole.
+pub(crate) const PAGE_BYTES_MAX: u64 = 512 << 20;
+/// No codec packs tighter than its ratio; a page that claims to is lying about its size.
+pub(crate) const RATIO_MAX: u64 = 1_100;
+/// The ratio of Zstandard and Brotli, whose repeated blocks cost a few bytes.
+pub(crate) const RATIO_MAX_DENSE: u64 = 40_000;
+/// What a page may unpack to whatever its packed size.
+pub(crate) const PAGE_BYTES_FREE: u64 = 1 << 20;
+/// Input number and row number share the 64 bits of an ordinal.
+pub(crate) const ORDINAL_ROW_BITS: u32 = 40;
+/// Strings in key ranges are cut here.
+pub(crate) const KEY_STRING_BYTES_MAX: usize = 64;
+/// Rows in a page: small enough to skip by, large enough to pack well.
+pub(crate) const PAGE_ROWS: usize = 20_000;
+/// A merge with less memory than this cannot hold one page of each column; it is given this much.
+pub(crate) const MEMORY_BYTES_MIN: u64 = 8 << 20;
+/// More runs than this are not open at once, however much memory there is: each takes a file descriptor.
+pub(crate) const RUNS_OPEN_MAX: usize = 256;

@@ -1,0 +1,115 @@
+//! What a merge did, in figures; and the check that they balance.
+
+use crate::digest::Digest;
+use crate::error::MergeError;
+use crate::key_range::KeyRange;
+use crate::spec::SortColumn;
+
+/// What a merge did. It is returned only if [`Report::prove`] holds; the caller may ask again.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Report {
+    /// One for each input, in the order given.
+    pub inputs: Vec<InputReport>,
+    /// One for each output, in the order of their parts. None if the inputs have no rows.
+    pub outputs: Vec<OutputReport>,
+    /// What rules took away.
+    pub drops: Vec<Dropped>,
+    /// Merges over the whole data: 1 if all inputs were merged at once, more if rows were spilled between.
+    pub rounds: u32,
+    /// Written to the spill directory, all rounds together.
+    pub spilled_bytes: u64,
+    /// The order that the outputs have, checked row by row; empty if none is claimed.
+    pub sorted_by: Vec<SortColumn>,
+}
+
+/// What was read of an input.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct InputReport {
+    /// Rows that the footer claims.
+    pub rows_in_footer: u64,
+    /// Rows that were decoded.
+    pub rows_read: u64,
+    /// Digest of the rows as decoded, before anything else was done to them.
+    pub digest: Digest,
+}
+
+/// What was written to an output.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OutputReport {
+    /// Number of the output, from 0.
+    pub part: u32,
+    /// Length of the file.
+    pub bytes: u64,
+    /// Rows in it.
+    pub rows: u64,
+    /// Digest of the rows as the encoder was handed them.
+    pub digest: Digest,
+    /// XXH3-128 of the file's bytes.
+    pub checksum: u128,
+    /// Keys of its first and last row; none if no order is claimed.
+    pub keys: Option<KeyRange>,
+    /// Row groups in it.
+    pub row_groups: u32,
+    /// Size of all pages before compression.
+    pub uncompressed_bytes: u64,
+}
+
+/// Rows that a rule took away.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Dropped {
+    /// Name of the rule.
+    pub rule: &'static str,
+    /// How many.
+    pub rows: u64,
+    /// Digest of them.
+    pub digest: Digest,
+}
+
+impl InputReport {
+    /// An input without rows.
+    pub(crate) const EMPTY: InputReport = InputReport {
+        rows_in_footer: 0,
+        rows_read: 0,
+        digest: Digest::EMPTY,
+    };
+}
+
+impl Report {
+    /// Rows of all inputs.
+    pub fn rows_in(&self) -> u64 {
+        self.inputs.iter().map(|input| input.rows_read).sum()
+    }
+
+    /// Rows of all outputs.
+    pub fn rows_out(&self) -> u64 {
+        self.outputs.iter().map(|output| output.rows).sum()
+    }
+
+    /// Rows and digests balance: what went in came out or was dropped by a rule, and every input was read whole.
+    pub fn prove(&self) -> Result<(), MergeError> {
+        for (index, input) in self.inputs.iter().enumerate() {
+            if input.rows_read != input.rows_in_footer {
+                return Err(MergeError::Proof(format!(
+                    "{} of {} rows of input {index} were read",
+                    input.rows_read, input.rows_in_footer
+                )));
+            }
+        }
+        let dropped_rows: u64 = self.drops.iter().map(|drop| drop.rows).sum();
+        let (rows_in, rows_out) = (self.rows_in(), self.rows_out());
+        if rows_in != rows_out + dropped_rows {
+            return Err(MergeError::Proof(format!(
+                "{rows_in} rows went in, {rows_out} came out and {dropped_rows} were dropped"
+            )));
+        }
+        let digest_in: Digest = self.inputs.iter().map(|input| input.digest).sum();
+        let digest_out: Digest = self.outputs.iter().map(|output| output.digest).sum();
+        let digest_dropped: Digest = self.drops.iter().map(|drop| drop.digest).sum();
+        if digest_in != digest_out + digest_dropped {
+            return Err(MergeError::Proof(format!(
+                "the rows that went in ({digest_in}) are not those that came out ({digest_out}) or were dropped ({digest_dropped})"
+            )));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,83 @@
+//! When to close an output and begin the next. Pure.
+
+/// Where the current output stands.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Standing {
+    /// Bytes of the current output, those not yet compressed included.
+    pub(crate) bytes: u64,
+    /// Rows in the current output.
+    pub(crate) rows: u64,
+    /// Rows still to come, at most.
+    pub(crate) rows_due: u64,
+}
+
+/// Whether the current output is full.
+///
+/// What is left is shared out evenly over the fewest outputs that hold it, so that no tiny one remains at the end.
+pub(crate) fn is_full(standing: Standing, target_bytes: u64) -> bool {
+    if standing.rows == 0 || standing.rows_due == 0 {
+        return false;
+    }
+    if standing.bytes >= target_bytes + target_bytes / 20 {
+        return true;
+    }
+    let bytes = u128::from(standing.bytes);
+    let due = bytes * u128::from(standing.rows_due) / u128::from(standing.rows);
+    // A little over the target in each is better than one more output.
+    let roomy = u128::from(target_bytes + target_bytes / 20).max(1);
+    let outputs = (bytes + due).div_ceil(roomy).max(1);
+    bytes >= (bytes + due).div_ceil(outputs)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Sizes of the outputs for `rows` rows of ten bytes, looked at every hundred rows.
+    fn rolled(rows: u64, target: u64) -> Vec<u64> {
+        let (mut outputs, mut current) = (Vec::new(), 0);
+        for done in (0..=rows).step_by(100).skip(1) {
+            current += 100;
+            if is_full(
+                Standing {
+                    bytes: current * 10,
+                    rows: current,
+                    rows_due: rows - done,
+                },
+                target,
+            ) {
+                outputs.push(current * 10);
+                current = 0;
+            }
+        }
+        outputs.extend((current > 0).then_some(current * 10));
+        outputs
+    }
+
+    #[test]
+    fn what_fits_goes_into_one_output() {
+        assert_eq!(rolled(10_000, 100_000), [100_000]);
+        assert_eq!(rolled(10_400, 100_000), [104_000]);
+    }
+
+    #[test]
+    fn no_tiny_output_is_left_at_the_end() {
+        let outputs = rolled(21_500, 100_000);
+        assert_eq!(outputs.len(), 3);
+        assert!(
+            outputs.iter().all(|bytes| (70_000..=74_000).contains(bytes)),
+            "{outputs:?}"
+        );
+    }
+
+    #[test]
+    fn none_is_much_larger_than_the_target() {
+        for rows in (1_000..60_000).step_by(700) {
+            let outputs = rolled(rows / 100 * 100, 100_000);
+            assert!(
+                outputs.iter().all(|bytes| *bytes <= 107_000),
+                "{rows}: {outputs:?}"
+            );
+        }
+    }
+}

@@ -1,0 +1,324 @@
+//! Hashes the rows of a batch, column by column.
+//!
+//! Values are hashed in a canonical form that survives safe promotion: integers of any width as 128-bit numbers, floats as
+//! 64-bit ones (every NaN is the same NaN; 0.0 and -0.0 differ), times and time stamps in nanoseconds, dates in milliseconds,
+//! decimals without trailing zeros, strings and binaries as their bytes. Dictionaries and views hash as the values they stand for.
+
+use crate::digest::Digest;
+use arrow::array::*;
+use arrow::compute::cast;
+use arrow::datatypes::*;
+use arrow::error::ArrowError;
+use xxhash_rust::xxh3::{Xxh3, xxh3_64_with_seed, xxh3_128_with_seed};
+
+/// Kinds whose values may be equal under promotion share one; all others differ, so that the number 5 is not day 5.
+#[derive(Clone, Copy)]
+enum Kind {
+    Bool = 1,
+    Int,
+    Float,
+    Decimal,
+    Date,
+    Time,
+    Timestamp,
+    Duration,
+    Interval,
+    Bytes,
+    Struct,
+    List,
+    Row,
+}
+
+/// The digest of a batch's rows.
+pub(crate) fn digest_of_batch(batch: &RecordBatch) -> Result<Digest, ArrowError> {
+    let mut sums = vec![0u128; batch.num_rows()];
+    for (field, column) in batch.schema_ref().fields().iter().zip(batch.columns()) {
+        let seed = xxh3_64_with_seed(field.name().as_bytes(), 0);
+        add(&mut sums, &hash_values(column, seed)?);
+    }
+    let mut digest = Digest::EMPTY;
+    for sum in sums {
+        digest.add_row(xxh3_128_with_seed(&sum.to_le_bytes(), Kind::Row as u64));
+    }
+    Ok(digest)
+}
+
+fn add(sums: &mut [u128], hashes: &[u128]) {
+    for (sum, hash) in sums.iter_mut().zip(hashes) {
+        *sum = sum.wrapping_add(*hash);
+    }
+}
+
+/// One hash for each value, 0 for nulls.
+fn hash_values(array: &ArrayRef, path: u64) -> Result<Vec<u128>, ArrowError> {
+    use DataType::*;
+    let seed = |kind: Kind| path ^ (kind as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    macro_rules! numbers {
+        ($type:ty, $kind:expr, $canonical:expr) => {
+            numbers(array.as_primitive::<$type>(), seed($kind), $canonical)
+        };
+    }
+    Ok(match array.data_type() {
+        Null => vec![0; array.len()],
+        Boolean => {
+            let array = array.as_boolean();
+            let hashes = [false, true].map(|bit| xxh3_128_with_seed(&[u8::from(bit)], seed(Kind::Bool)));
+            each(array, |row| hashes[usize::from(array.value(row))])
+        }
+        Int8 => numbers!(Int8Type, Kind::Int, i128::from),
+        Int16 => numbers!(Int16Type, Kind::Int, i128::from),
+        Int32 => numbers!(Int32Type, Kind::Int, i128::from),
+        Int64 => numbers!(Int64Type, Kind::Int, i128::from),
+        UInt8 => numbers!(UInt8Type, Kind::Int, i128::from),
+        UInt16 => numbers!(UInt16Type, Kind::Int, i128::from),
+        UInt32 => numbers!(UInt32Type, Kind::Int, i128::from),
+        UInt64 => numbers!(UInt64Type, Kind::Int, i128::from),
+        Float16 => numbers!(Float16Type, Kind::Float, |v| canonical_float(v.to_f64())),
+        Float32 => numbers!(Float32Type, Kind::Float, |v| canonical_float(f64::from(v))),
+        Float64 => numbers!(Float64Type, Kind::Float, canonical_float),
+        Date32 => numbers!(Date32Type, Kind::Date, |v| i128::from(v) * 86_400_000),
+        Date64 => numbers!(Date64Type, Kind::Date, i128::from),
+        Time32(TimeUnit::Second) => numbers!(Time32SecondType, Kind::Time, |v| i128::from(v) * 1_000_000_000),
+        Time32(_) => numbers!(Time32MillisecondType, Kind::Time, |v| i128::from(v) * 1_000_000),
+        Time64(TimeUnit::Microsecond) => {
+            numbers!(Time64MicrosecondType, Kind::Time, |v| i128::from(v) * 1_000)
+        }
+        Time64(_) => numbers!(Time64NanosecondType, Kind::Time, i128::from),
+        Timestamp(unit, _) => {
+            let nanos = nanos_in(*unit);
+            let whole = array.to_data().into_builder().data_type(Int64).build()?;
+            numbers(
+                &PrimitiveArray::<Int64Type>::from(whole),
+                seed(Kind::Timestamp),
+                |v| i128::from(v) * nanos,
+            )
+        }
+        Duration(unit) => {
+            let nanos = nanos_in(*unit);
+            let whole = array.to_data().into_builder().data_type(Int64).build()?;
+            numbers(
+                &PrimitiveArray::<Int64Type>::from(whole),
+                seed(Kind::Duration),
+                |v| i128::from(v) * nanos,
+            )
+        }
+        Interval(IntervalUnit::YearMonth) => {
+            numbers!(IntervalYearMonthType, Kind::Interval, i128::from)
+        }
+        Interval(IntervalUnit::DayTime) => numbers!(IntervalDayTimeType, Kind::Interval, |v| {
+            (1 << 100) + (i128::from(v.days) << 32) + i128::from(v.milliseconds)
+        }),
+        Interval(IntervalUnit::MonthDayNano) => {
+            let array = array.as_primitive::<IntervalMonthDayNanoType>();
+            each(array, |row| {
+                let value = array.value(row);
+                let mut bytes = [0; 17];
+                bytes[..4].copy_from_slice(&value.months.to_le_bytes());
+                bytes[4..8].copy_from_slice(&value.days.to_le_bytes());
+                bytes[8..16].copy_from_slice(&value.nanoseconds.to_le_bytes());
+                xxh3_128_with_seed(&bytes, seed(Kind::Interval))
+            })
+        }
+        Decimal32(_, scale) => decimals(
+            array.as_primitive::<Decimal32Type>(),
+            *scale,
+            seed(Kind::Decimal),
+            |v| i256::from_i128(v.into()),
+        ),
+        Decimal64(_, scale) => decimals(
+            array.as_primitive::<Decimal64Type>(),
+            *scale,
+            seed(Kind::Decimal),
+            |v| i256::from_i128(v.into()),
+        ),
+        Decimal128(_, scale) => decimals(
+            array.as_primitive::<Decimal128Type>(),
+            *scale,
+            seed(Kind::Decimal),
+            i256::from_i128,
+        ),
+        Decimal256(_, scale) => decimals(
+            array.as_primitive::<Decimal256Type>(),
+            *scale,
+            seed(Kind::Decimal),
+            |v| v,
+        ),
+        Utf8 => bytes(array.as_string::<i32>(), seed(Kind::Bytes), |a, row| {
+            a.value(row).as_bytes()
+        }),
+        LargeUtf8 => bytes(array.as_string::<i64>(), seed(Kind::Bytes), |a, row| {
+            a.value(row).as_bytes()
+        }),
+        Utf8View => bytes(array.as_string_view(), seed(Kind::Bytes), |a, row| {
+            a.value(row).as_bytes()
+        }),
+        Binary => bytes(array.as_binary::<i32>(), seed(Kind::Bytes), |a, row| a.value(row)),
+        LargeBinary => bytes(array.as_binary::<i64>(), seed(Kind::Bytes), |a, row| a.value(row)),
+        BinaryView => bytes(array.as_binary_view(), seed(Kind::Bytes), |a, row| a.value(row)),
+        FixedSizeBinary(_) => bytes(array.as_fixed_size_binary(), seed(Kind::Bytes), |a, row| {
+            a.value(row)
+        }),
+        Dictionary(_, values) => hash_values(&cast(array, values)?, path)?,
+        RunEndEncoded(_, values) => hash_values(&cast(array, values.data_type())?, path)?,
+        Struct(_) => structs(array.as_struct(), path, seed(Kind::Struct))?,
+        List(_) => {
+            let array = array.as_list::<i32>();
+            let ends = array
+                .value_offsets()
+                .iter()
+                .map(|offset| *offset as usize)
+                .collect::<Vec<_>>();
+            lists(array, array.values(), &ends, path, seed(Kind::List))?
+        }
+        LargeList(_) => {
+            let array = array.as_list::<i64>();
+            let ends = array
+                .value_offsets()
+                .iter()
+                .map(|offset| *offset as usize)
+                .collect::<Vec<_>>();
+            lists(array, array.values(), &ends, path, seed(Kind::List))?
+        }
+        FixedSizeList(_, size) => {
+            let array = array.as_fixed_size_list();
+            let ends = (0..=array.len())
+                .map(|row| row * *size as usize)
+                .collect::<Vec<_>>();
+            lists(array, array.values(), &ends, path, seed(Kind::List))?
+        }
+        Map(_, _) => maps(array.as_map(), path, seed(Kind::List))?,
+        other => return Err(ArrowError::NotYetImplemented(format!("columns of type {other}"))),
+    })
+}
+
+/// Nanoseconds in one tick of a unit.
+pub(crate) fn nanos_in(unit: TimeUnit) -> i128 {
+    match unit {
+        TimeUnit::Second => 1_000_000_000,
+        TimeUnit::Millisecond => 1_000_000,
+        TimeUnit::Microsecond => 1_000,
+        TimeUnit::Nanosecond => 1,
+    }
+}
+
+fn canonical_float(value: f64) -> i128 {
+    let value = if value.is_nan() { f64::NAN } else { value };
+    i128::from(value.to_bits())
+}
+
+fn each(array: &dyn Array, hash: impl Fn(usize) -> u128) -> Vec<u128> {
+    match array.nulls().filter(|nulls| nulls.null_count() > 0) {
+        None => (0..array.len()).map(hash).collect(),
+        Some(nulls) => nulls
+            .iter()
+            .enumerate()
+            .map(|(row, valid)| if valid { hash(row) } else { 0 })
+            .collect(),
+    }
+}
+
+fn numbers<T: ArrowPrimitiveType>(
+    array: &PrimitiveArray<T>,
+    seed: u64,
+    canonical: impl Fn(T::Native) -> i128,
+) -> Vec<u128> {
+    let values = array.values();
+    each(array, |row| {
+        xxh3_128_with_seed(&canonical(values[row]).to_le_bytes(), seed)
+    })
+}
+
+fn bytes<'a, A: Array>(array: &'a A, seed: u64, value: impl Fn(&'a A, usize) -> &'a [u8]) -> Vec<u128> {
+    each(array, |row| xxh3_128_with_seed(value(array, row), seed))
+}
+
+fn decimals<T: ArrowPrimitiveType>(
+    array: &PrimitiveArray<T>,
+    scale: i8,
+    seed: u64,
+    widen: impl Fn(T::Native) -> i256,
+) -> Vec<u128> {
+    let values = array.values();
+    each(array, |row| {
+        let (digits, scale) = without_trailing_zeros(widen(values[row]), scale);
+        let mut bytes = [0; 34];
+        bytes[..32].copy_from_slice(&digits.to_le_bytes());
+        bytes[32..].copy_from_slice(&scale.to_le_bytes());
+        xxh3_128_with_seed(&bytes, seed)
+    })
+}
+
+/// 1.50 and 1.5 are one number; zero has scale 0.
+fn without_trailing_zeros(mut digits: i256, scale: i8) -> (i256, i16) {
+    let (ten, mut scale) = (i256::from_i128(10), i16::from(scale));
+    if digits == i256::ZERO {
+        return (digits, 0);
+    }
+    if let Some(mut short) = digits.to_i128() {
+        while short % 10 == 0 {
+            short /= 10;
+            scale -= 1;
+        }
+        return (i256::from_i128(short), scale);
+    }
+    while digits.wrapping_rem(ten) == i256::ZERO {
+        digits = digits.wrapping_div(ten);
+        scale -= 1;
+    }
+    (digits, scale)
+}
+
+/// A structure hashes as the sum of its fields, sealed, so that one of nulls only differs from none.
+fn structs(array: &StructArray, path: u64, seed: u64) -> Result<Vec<u128>, ArrowError> {
+    let mut sums = vec![0u128; array.len()];
+    for (field, column) in array.fields().iter().zip(array.columns()) {
+        add(
+            &mut sums,
+            &hash_values(column, xxh3_64_with_seed(field.name().as_bytes(), path))?,
+        );
+    }
+    Ok(each(array, |row| {
+        xxh3_128_with_seed(&sums[row].to_le_bytes(), seed)
+    }))
+}
+
+/// A list hashes as its length and its elements in order; only the elements that a list shows are looked at.
+fn lists(
+    array: &dyn Array,
+    values: &ArrayRef,
+    ends: &[usize],
+    path: u64,
+    seed: u64,
+) -> Result<Vec<u128>, ArrowError> {
+    let (first, last) = (ends[0], ends[ends.len() - 1]);
+    let elements = hash_values(&values.slice(first, last - first), path.rotate_left(17) ^ 1)?;
+    Ok(sequences(array, ends, &[&elements], seed))
+}
+
+fn maps(array: &MapArray, path: u64, seed: u64) -> Result<Vec<u128>, ArrowError> {
+    let ends = array
+        .value_offsets()
+        .iter()
+        .map(|offset| *offset as usize)
+        .collect::<Vec<_>>();
+    let (first, last) = (ends[0], ends[ends.len() - 1]);
+    let keys = hash_values(&array.keys().slice(first, last - first), path.rotate_left(17) ^ 2)?;
+    let values = hash_values(
+        &array.values().slice(first, last - first),
+        path.rotate_left(17) ^ 3,
+    )?;
+    Ok(sequences(array, &ends, &[&keys, &values], seed))
+}
+
+fn sequences(array: &dyn Array, ends: &[usize], columns: &[&[u128]], seed: u64) -> Vec<u128> {
+    each(array, |row| {
+        let mut hasher = Xxh3::with_seed(seed);
+        hasher.update(&((ends[row + 1] - ends[row]) as u64).to_le_bytes());
+        for element in ends[row] - ends[0]..ends[row + 1] - ends[0] {
+            columns
+                .iter()
+                .for_each(|column| hasher.update(&column[element].to_le_bytes()));
+        }
+        hasher.digest128()
+    })
+}

@@ -1,0 +1,153 @@
+//! Bounds of a file's sort key from its footer alone. They may be loose, never wrong: where the statistics leave a doubt
+//! (absent, of the order that old writers used, floats that may hide a NaN) the bound is widened or there is none.
+
+use crate::decode::OpenFile;
+use crate::key_range::{Bound, KeyRange, Value, value_at};
+use crate::spec::SortColumn;
+use arrow::array::{Array, ArrayRef};
+use arrow::datatypes::DataType;
+use parquet::arrow::arrow_reader::statistics::StatisticsConverter;
+
+/// Bounds of the keys of all rows, or nothing if the footer does not tell.
+pub(crate) fn key_range(file: &OpenFile, sort: &[SortColumn]) -> Option<KeyRange> {
+    if sort.is_empty() || file.rows() == 0 {
+        return None;
+    }
+    let (mut min, mut max) = (Bound::new(), Bound::new());
+    for column in sort {
+        let ends = Ends::of(file, &column.name)?;
+        // A null stands where nulls stand; otherwise the key begins with the least value, or the greatest if descending.
+        let (first, last) = if column.descending {
+            (ends.greatest(), ends.least())
+        } else {
+            (ends.least(), ends.greatest())
+        };
+        match first.filter(|_| !(ends.nulls && column.nulls_first)) {
+            Some(value) => min.push(&value, column),
+            None => min.push_null(column),
+        }
+        match last.filter(|_| !ends.nulls || column.nulls_first) {
+            Some(value) => max.push(&value, column),
+            None => max.push_null(column),
+        }
+    }
+    Some(KeyRange {
+        min: min.min(),
+        max: max.max(),
+    })
+}
+
+/// A column's least and greatest value in each row group.
+struct Ends {
+    /// None: there are only nulls.
+    values: Option<(ArrayRef, ArrayRef)>,
+    nulls: bool,
+    nan: bool,
+}
+
+impl Ends {
+    fn of(file: &OpenFile, name: &str) -> Option<Self> {
+        let Some((_, field)) = file.schema().column_with_name(name) else {
+            return Some(Ends {
+                values: None,
+                nulls: true,
+                nan: false,
+            });
+        };
+        let footer = file.footer();
+        let groups = || footer.row_groups().iter().filter(|group| group.num_rows() > 0);
+        let parquet = footer.file_metadata().schema_descr();
+        let converter = StatisticsConverter::try_new(name, file.schema(), parquet).ok()?;
+        let converter = converter.with_missing_null_counts_as_zero(false);
+        let leaf = converter.parquet_column_index()?;
+        for group in groups() {
+            let statistics = group.column(leaf).statistics()?;
+            if statistics.is_min_max_deprecated() && !signed(field.data_type()) {
+                return None;
+            }
+        }
+        let null_counts = converter.row_group_null_counts(groups()).ok()?;
+        let nulls = field.is_nullable()
+            && (null_counts.null_count() > 0 || null_counts.values().iter().any(|n| *n > 0));
+        let rows: u64 = groups().map(|group| group.num_rows().unsigned_abs()).sum();
+        if null_counts.null_count() == 0 && null_counts.values().iter().sum::<u64>() == rows {
+            return Some(Ends {
+                values: None,
+                nulls: true,
+                nan: false,
+            });
+        }
+        let mins = converter.row_group_mins(groups()).ok()?;
+        let maxes = converter.row_group_maxes(groups()).ok()?;
+        let all_null = |group: usize| {
+            null_counts.is_valid(group)
+                && Some(null_counts.value(group))
+                    == groups().nth(group).map(|group| group.num_rows().unsigned_abs())
+        };
+        let silent = |group: usize| (mins.is_null(group) || maxes.is_null(group)) && !all_null(group);
+        if (0..mins.len()).any(silent) {
+            return None;
+        }
+        let floating = matches!(
+            field.data_type(),
+            DataType::Float16 | DataType::Float32 | DataType::Float64
+        );
+        Some(Ends {
+            values: Some((mins, maxes)),
+            nulls,
+            nan: floating,
+        })
+    }
+
+    fn least(&self) -> Option<Value<'_>> {
+        let (mins, _) = self.values.as_ref()?;
+        match pick(mins, |a, b| a < b)? {
+            // Writers may call -0.0 by 0.0.
+            Value::Float(0.0) => Some(Value::Float(-0.0)),
+            value => Some(value),
+        }
+    }
+
+    fn greatest(&self) -> Option<Value<'_>> {
+        let (_, maxes) = self.values.as_ref()?;
+        // Statistics do not count NaN, which is greater than all they count.
+        if self.nan {
+            Some(Value::Float(f64::NAN))
+        } else {
+            pick(maxes, |a, b| a > b)
+        }
+    }
+}
+
+/// The value that beats all others; compared as they are encoded.
+fn pick(values: &ArrayRef, beats: impl Fn(&[u8], &[u8]) -> bool) -> Option<Value<'_>> {
+    let ascending = SortColumn::ascending("");
+    let mut best: Option<(Vec<u8>, Value<'_>)> = None;
+    for row in (0..values.len()).filter(|row| values.is_valid(*row)) {
+        let value = value_at(values, row)?;
+        let mut bound = Bound::new();
+        bound.push(&value, &ascending);
+        let bytes = bound.min();
+        if best.as_ref().is_none_or(|(held, _)| beats(&bytes, held)) {
+            best = Some((bytes, value));
+        }
+    }
+    best.map(|(_, value)| value)
+}
+
+/// Types whose order old writers got right.
+fn signed(data_type: &DataType) -> bool {
+    use DataType::*;
+    matches!(
+        data_type,
+        Int8 | Int16
+            | Int32
+            | Int64
+            | Date32
+            | Date64
+            | Time32(_)
+            | Time64(_)
+            | Timestamp(_, _)
+            | Duration(_)
+    )
+}

@@ -1,0 +1,232 @@
+//! Serves the decoder's many small reads from a few larger ones: a sliding window for each column chunk.
+//!
+//! It is also the place where every page header passes by, so sizes are checked here, before the decoder allocates what a
+//! header asks for; and where a failed read is told apart from a damaged file.
+
+use crate::io::Input;
+use crate::limits::{PAGE_BYTES_FREE, PAGE_BYTES_MAX, RATIO_MAX, RATIO_MAX_DENSE};
+use crate::thrift::page_sizes;
+use bytes::Bytes;
+use parquet::basic::Compression;
+use parquet::errors::{ParquetError, Result as ParquetResult};
+use parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaData};
+use parquet::file::reader::{ChunkReader, Length};
+use std::io::{self, Read};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// An input as the decoder reads it. Clones share their windows.
+#[derive(Clone)]
+pub(crate) struct Windows(Arc<Shared>);
+
+struct Shared {
+    input: Arc<dyn Input>,
+    window_bytes: usize,
+    /// By where they start; chunks do not overlap in any file that decodes.
+    chunks: Vec<Chunk>,
+    failure: Mutex<Option<io::Error>>,
+}
+
+struct Chunk {
+    start: u64,
+    end: u64,
+    ratio_max: u64,
+    window: Mutex<Window>,
+}
+
+#[derive(Default)]
+struct Window {
+    start: u64,
+    bytes: Bytes,
+}
+
+impl Windows {
+    /// `window_bytes` bounds what is kept of each column chunk.
+    pub(crate) fn new(input: Arc<dyn Input>, metadata: &ParquetMetaData, window_bytes: usize) -> Self {
+        let mut chunks: Vec<Chunk> = metadata
+            .row_groups()
+            .iter()
+            .flat_map(|group| group.columns())
+            .map(Chunk::of)
+            .collect();
+        chunks.sort_by_key(|chunk| chunk.start);
+        Self(Arc::new(Shared {
+            input,
+            window_bytes,
+            chunks,
+            failure: Mutex::default(),
+        }))
+    }
+
+    /// The failed read behind an error of the decoder, if that is what it was.
+    pub(crate) fn take_failure(&self) -> Option<io::Error> {
+        self.0
+            .failure
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take()
+    }
+}
+
+impl Chunk {
+    fn of(column: &ColumnChunkMetaData) -> Self {
+        let (start, length) = column.byte_range();
+        let ratio_max = match column.compression() {
+            Compression::UNCOMPRESSED => 1,
+            Compression::ZSTD(_) | Compression::BROTLI(_) => RATIO_MAX_DENSE,
+            _ => RATIO_MAX,
+        };
+        Self {
+            start,
+            end: start + length,
+            ratio_max,
+            window: Mutex::default(),
+        }
+    }
+
+    fn check_page(&self, at: u64, header: &[u8]) -> Result<(), String> {
+        let sizes = page_sizes(header)?;
+        if sizes.packed + sizes.header > self.end - at {
+            return Err(format!(
+                "a page claims {} bytes, more than its column has left",
+                sizes.packed
+            ));
+        }
+        let plausible = sizes
+            .packed
+            .saturating_mul(self.ratio_max)
+            .saturating_add(PAGE_BYTES_FREE);
+        if sizes.unpacked > PAGE_BYTES_MAX.min(plausible) {
+            return Err(format!(
+                "a page of {} bytes claims to unpack to {}",
+                sizes.packed, sizes.unpacked
+            ));
+        }
+        Ok(())
+    }
+}
+
+impl Shared {
+    fn chunk_at(&self, offset: u64) -> ParquetResult<&Chunk> {
+        let after = self.chunks.partition_point(|chunk| chunk.start <= offset);
+        match after
+            .checked_sub(1)
+            .map(|index| &self.chunks[index])
+            .filter(|chunk| offset < chunk.end)
+        {
+            Some(chunk) => Ok(chunk),
+            None => Err(ParquetError::General(format!(
+                "a read at {offset}, where no column lies"
+            ))),
+        }
+    }
+
+    /// `length` bytes at `offset`, or what is left of the chunk if that is less.
+    fn fetch(&self, offset: u64, length: usize) -> ParquetResult<Bytes> {
+        let chunk = self.chunk_at(offset)?;
+        let length = length.min((chunk.end - offset) as usize);
+        let mut window = chunk.window.lock().unwrap_or_else(PoisonError::into_inner);
+        let skipped = offset.wrapping_sub(window.start) as usize;
+        if offset < window.start || skipped.saturating_add(length) > window.bytes.len() {
+            let wanted = length.max(self.window_bytes).min((chunk.end - offset) as usize);
+            // What is not needed any more goes before its successor comes.
+            *window = Window::default();
+            *window = Window {
+                start: offset,
+                bytes: self.read(offset, wanted)?,
+            };
+            return Ok(window.bytes.slice(..length));
+        }
+        let bytes = window.bytes.slice(skipped..skipped + length);
+        if offset + length as u64 == chunk.end {
+            *window = Window::default();
+        }
+        Ok(bytes)
+    }
+
+    fn read(&self, offset: u64, length: usize) -> ParquetResult<Bytes> {
+        let read = self
+            .input
+            .read_at(offset, length)
+            .and_then(|bytes| match bytes.len() == length {
+                true => Ok(bytes),
+                false => Err(io::ErrorKind::UnexpectedEof.into()),
+            });
+        read.map_err(|source| {
+            let shown = ParquetError::General(source.to_string());
+            *self.failure.lock().unwrap_or_else(PoisonError::into_inner) = Some(source);
+            shown
+        })
+    }
+}
+
+impl Length for Windows {
+    fn len(&self) -> u64 {
+        self.0.input.len()
+    }
+}
+
+impl ChunkReader for Windows {
+    type T = PageHeaders;
+
+    fn get_read(&self, start: u64) -> ParquetResult<PageHeaders> {
+        Ok(PageHeaders {
+            shared: Arc::clone(&self.0),
+            start,
+            header: None,
+        })
+    }
+
+    fn get_bytes(&self, start: u64, length: usize) -> ParquetResult<Bytes> {
+        if length == 0 {
+            return Ok(Bytes::new());
+        }
+        match self.0.fetch(start, length)? {
+            bytes if bytes.len() == length => Ok(bytes),
+            _ => Err(ParquetError::EOF("a page reaches beyond its column".into())),
+        }
+    }
+}
+
+/// Enough for any header without huge statistics; a longer one is fetched again at twice the length.
+const HEADER_BYTES: usize = 4 << 10;
+
+/// Reads a page header, after its sizes were checked. The decoder asks for one of these also where it needs no header, so
+/// nothing is fetched or checked before the first byte is read.
+pub(crate) struct PageHeaders {
+    shared: Arc<Shared>,
+    start: u64,
+    header: Option<(Bytes, usize)>,
+}
+
+impl PageHeaders {
+    fn more(&mut self) -> io::Result<()> {
+        let (had, at) = self.header.take().map_or((0, 0), |(bytes, at)| (bytes.len(), at));
+        let bytes = self
+            .shared
+            .fetch(self.start, HEADER_BYTES.max(had * 2))
+            .map_err(io::Error::other)?;
+        if had == 0 {
+            let chunk = self.shared.chunk_at(self.start).map_err(io::Error::other)?;
+            chunk.check_page(self.start, &bytes).map_err(io::Error::other)?;
+        } else if bytes.len() == had {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        self.header = Some((bytes, at));
+        Ok(())
+    }
+}
+
+impl Read for PageHeaders {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        if self.header.as_ref().is_none_or(|(bytes, at)| *at == bytes.len()) {
+            self.more()?;
+        }
+        let Some((bytes, at)) = &mut self.header else {
+            return Ok(0);
+        };
+        let length = into.len().min(bytes.len() - *at);
+        into[..length].copy_from_slice(&bytes[*at..*at + length]);
+        *at += length;
+        Ok(length)
+    }
+}

@@ -1,0 +1,9 @@
+//! What a run tells: people get progress and a summary, programs get JSON.
+
+mod numbers;
+mod progress;
+mod run;
+
+pub use numbers::{bytes, count, seconds};
+pub use progress::ProgressView;
+pub use run::{NamedReason, RunReport, Totals};

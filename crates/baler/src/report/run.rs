@@ -1,0 +1,167 @@
+//! The result of a run.
+
+use std::fmt;
+use std::time::Duration;
+
+use baler_core::job::JobSummary;
+use baler_core::state::Table;
+use serde::Serialize;
+
+use super::numbers::{bytes, count, seconds};
+
+/// The live files of a table, added up.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Totals {
+    /// How many.
+    pub files: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// Their rows.
+    pub rows: u64,
+}
+
+impl Totals {
+    /// Of this table.
+    pub fn of(table: &Table) -> Self {
+        table.files.values().fold(Self::default(), |sum, file| Self {
+            files: sum.files + 1,
+            bytes: sum.bytes + file.bytes(),
+            rows: sum.rows + file.rows,
+        })
+    }
+}
+
+/// A file, and what is the matter with it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct NamedReason {
+    /// Its path below the root.
+    pub path: String,
+    /// What is the matter.
+    pub reason: String,
+}
+
+/// What a run of `compact` did. Rows and bytes "in" and "out" are those of the jobs it committed.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct RunReport {
+    /// Live files when the run began to merge.
+    pub files_before: u64,
+    /// Live files at its end.
+    pub files_after: u64,
+    /// Bytes of the live files when the run began to merge.
+    pub bytes_before: u64,
+    /// Bytes of the live files at its end.
+    pub bytes_after: u64,
+    /// Rows that its jobs read.
+    pub rows_in: u64,
+    /// Rows that they wrote.
+    pub rows_out: u64,
+    /// Rows that the table's rule let go.
+    pub rows_dropped: u64,
+    /// Bytes of the files that its jobs replaced.
+    pub bytes_in: u64,
+    /// Bytes of the files that replaced them.
+    pub bytes_out: u64,
+    /// Jobs that it committed.
+    pub jobs: u64,
+    /// Jobs that ended without effect, because something they stood on had changed or was bad.
+    pub jobs_cancelled: u64,
+    /// Files that are marked as bad.
+    pub quarantined: u64,
+    /// Which, and why.
+    pub quarantined_files: Vec<NamedReason>,
+    /// Files that were too young.
+    pub waiting: u64,
+    /// Source files that were rewritten after they had been compacted, and were not taken.
+    pub changed: Vec<String>,
+    /// What looked like data but was passed over.
+    pub skipped: Vec<NamedReason>,
+    /// Whether a bound of the run (`--max-bytes`) left work undone.
+    pub bounded: bool,
+    /// Whether it was asked to stop early.
+    pub interrupted: bool,
+    /// Why it could not go on.
+    pub error: Option<String>,
+    /// How long it took.
+    pub seconds: f64,
+    /// How long the replaced files stay, in seconds, where there are any.
+    pub set_aside: u64,
+}
+
+impl RunReport {
+    /// Adds what a committed job did.
+    pub fn count_job(&mut self, job: &JobSummary) {
+        self.jobs += 1;
+        self.rows_in += job.rows_in;
+        self.rows_out += job.rows_out;
+        self.rows_dropped += job.rows_dropped;
+        self.bytes_in += job.bytes_in;
+        self.bytes_out += job.bytes_out;
+    }
+
+    /// Whether everything is as it should be: exit code 0.
+    pub fn is_clean(&self) -> bool {
+        self.quarantined == 0 && self.changed.is_empty() && self.error.is_none() && !self.interrupted
+    }
+}
+
+impl fmt::Display for RunReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let took = seconds(Duration::from_secs_f64(self.seconds));
+        if self.jobs == 0 && self.error.is_none() && !self.interrupted {
+            let (files, size) = (count(self.files_after), bytes(self.bytes_after));
+            writeln!(f, "Nothing to do: {files} live files, {size}. ({took})")?;
+        } else {
+            writeln!(f, "          {:>12} {:>12}", "files", "size")?;
+            writeln!(f, "before    {:>12} {:>12}", count(self.files_before), bytes(self.bytes_before))?;
+            writeln!(f, "after     {:>12} {:>12}", count(self.files_after), bytes(self.bytes_after))?;
+            writeln!(f)?;
+            writeln!(
+                f,
+                "{} rows in = {} rows out + {} dropped by rule, proved by digests; {} in {took}",
+                count(self.rows_in),
+                count(self.rows_out),
+                count(self.rows_dropped),
+                plural(self.jobs, "job"),
+            )?;
+        }
+        self.write_remarks(f)
+    }
+}
+
+impl RunReport {
+    fn write_remarks(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.set_aside > 0 {
+            let files = plural(self.set_aside, "replaced file");
+            writeln!(f, "{files} set aside under _baler/aside; `baler gc` deletes them after their grace period")?;
+        }
+        if self.waiting > 0 {
+            writeln!(f, "{} written too recently: taken by a later run (--settle)", plural(self.waiting, "file"))?;
+        }
+        if self.bounded {
+            writeln!(f, "Stopped at --max-bytes: run again to go on")?;
+        }
+        for skipped in &self.skipped {
+            writeln!(f, "skipped      {}: {}", skipped.path, skipped.reason)?;
+        }
+        for path in &self.changed {
+            writeln!(f, "changed      {path}: rewritten after it was compacted; its old rows are in the output")?;
+        }
+        for bad in &self.quarantined_files {
+            writeln!(f, "quarantined  {}: {}", bad.path, bad.reason)?;
+        }
+        if !self.quarantined_files.is_empty() {
+            writeln!(f, "Quarantined files stay where they are. Replace them, or `baler retry` once the cause is gone")?;
+        }
+        if self.interrupted {
+            writeln!(f, "Interrupted. Nothing is lost: run again to go on")?;
+        }
+        Ok(())
+    }
+}
+
+fn plural(number: u64, noun: &str) -> String {
+    match number {
+        1 => format!("1 {noun}"),
+        _ => format!("{} {noun}s", count(number)),
+    }
+}

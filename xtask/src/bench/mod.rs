@@ -1,0 +1,44 @@
+//! Figures that anyone can repeat.
+
+mod merge;
+mod table;
+
+use anyhow::Result;
+
+use crate::args::Usage;
+use crate::process;
+use crate::workspace::Workspace;
+
+pub(crate) const HELP: &str = "\
+Usage: cargo xtask bench core [ARGUMENTS OF THE EXAMPLE]
+       cargo xtask bench merge [--shape overlap,disjoint,upsert] [--engines baler,duckdb,…]
+                               [--runs 5] [--files 256] [--rows 50000]
+
+core    a state of a million files: replay, planning round, memory (the example bench_core)
+merge   Baler and its peers by turns on the same data; medians of CPU and wall seconds, peak memory,
+        size of the result, and their ratios to Baler's. The first run installs the peers under
+        target/tools. Shapes: overlap disjoint mixed upsert. Engines: baler, and those of bench/peers.py.";
+
+pub(crate) fn run(args: &[String]) -> Result<()> {
+    match args.split_first() {
+        Some((what, rest)) if what == "core" => core(rest),
+        Some((what, rest)) if what == "merge" => merge::run(rest),
+        Some((what, _)) => Err(Usage::new(format!("unknown benchmark `{what}`: core or merge")).into()),
+        None => Err(Usage::new("which benchmark: core or merge?").into()),
+    }
+}
+
+fn core(args: &[String]) -> Result<()> {
+    let workspace = Workspace::find()?;
+    let cargo = [
+        "run",
+        "--release",
+        "--locked",
+        "--package",
+        "baler",
+        "--example",
+        "bench_core",
+        "--",
+    ];
+    process::run(workspace.cargo(&cargo).args(args))
+}

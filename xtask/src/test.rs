@@ -1,0 +1,55 @@
+//! Everything that CI needs, in one command.
+
+use anyhow::Result;
+
+use crate::args::Options;
+use crate::interop::{self, Size};
+use crate::shape::Shape;
+use crate::steps::Steps;
+use crate::workspace::Workspace;
+use crate::{process, venv, verify};
+
+pub(crate) const HELP: &str = "\
+Usage: cargo xtask test
+
+All tests, in order: the static checks of `verify`, a Python environment under target/tools
+(DuckDB, pyarrow), the tests of the checker itself, `cargo test` on the workspace, and the
+interoperability tests. Every step runs even when one before it failed; the last line counts them.
+
+Environment:
+  PYTHON            the interpreter to make environments with (python3)
+  BALER_BIN         test this binary in the interoperability tests instead of building one
+  BALER_PYTHON      set for `cargo test`: a Python with duckdb, pyarrow and numpy
+  CARGO_TARGET_DIR  where to build, and to install tools";
+
+pub(crate) fn run(args: &[String]) -> Result<()> {
+    Options::parse(args, &[])?;
+    let workspace = Workspace::find()?;
+    let mut steps = Steps::default();
+    verify::run_steps(&workspace, &mut steps);
+    steps.run("Python environment", || venv::TEST.python(&workspace).map(drop));
+    steps.run("tests of the checker", || check_the_checker(&workspace));
+    steps.run("cargo test", || {
+        let python = venv::TEST.python(&workspace)?;
+        process::run(
+            workspace
+                .cargo(&["test", "--workspace", "--locked"])
+                .env("BALER_PYTHON", python),
+        )
+    });
+    for shape in Shape::ALL {
+        steps.run(&format!("interoperability: {}", shape.name()), || {
+            interop::story(&workspace, interop::Profile::Dev, shape, Size::SMALL).map(drop)
+        });
+    }
+    steps.finish()
+}
+
+fn check_the_checker(workspace: &Workspace) -> Result<()> {
+    let python = venv::TEST.python(workspace)?;
+    process::run(
+        std::process::Command::new(python)
+            .arg("-B")
+            .arg(workspace.path("bench/check_test.py")),
+    )
+}
