@@ -213,7 +213,12 @@ impl Table {
             .map(AsRef::as_ref)
             .filter(|file| !self.is_quarantined(&file.path, &file.identity))
             .partition(|file| self.held.contains_key(&file.path));
-        PartitionView { files, busy, merge: &self.spec.merge, now }
+        PartitionView {
+            files,
+            busy,
+            merge: &self.spec.merge,
+            now,
+        }
     }
 
     /// Whether this version of a file is marked as bad.
