@@ -51,6 +51,9 @@ pub fn apply_event(state: &mut State, event: &Event) {
             let table = state.table_mut(table);
             for path in paths {
                 table.quarantine.remove(path);
+                if let Some(file) = table.files.get_mut(path) {
+                    Arc::make_mut(file).apart = None;
+                }
             }
         }
         Event::JobPlanned {
@@ -109,7 +112,7 @@ pub fn apply_event(state: &mut State, event: &Event) {
                 owner: owner.clone(),
                 lifetime: *lifetime,
             };
-            state.pins.insert(state.sequence, pin);
+            state.pins.insert(state.next_pin(), pin);
         }
         Event::Unpinned { pin } => {
             state.pins.remove(pin);
@@ -151,7 +154,7 @@ impl State {
             );
             table.remove_file(path).expect("only live files are lost");
             table.quarantine.remove(path);
-            table.remember_removed(path.clone(), at);
+            table.remember_removed(path.clone(), at, None);
         }
     }
 
@@ -165,9 +168,9 @@ impl State {
         if identity.is_some_and(|identity| identity != consumed) {
             return;
         }
-        table.consumed.remove(path);
+        let consumed = table.consumed.remove(path);
         if !table.files.contains_key(path) {
-            table.remember_removed(path.clone(), at);
+            table.remember_removed(path.clone(), at, consumed);
         }
     }
 }
@@ -284,17 +287,13 @@ impl State {
         let at = self.sequence;
         let time = self.time;
         let table = self.table_mut(&job.table);
-        let plain = table.spec.catalog.publishes();
         for input in &job.inputs {
             table
                 .remove_file(&input.path)
                 .expect("inputs stay live until they are replaced");
             table.held.remove(&input.path);
-            if plain {
-                table.consumed.insert(input.path.clone(), input.identity.clone());
-            } else {
-                table.remember_removed(input.path.clone(), at);
-            }
+            table.consumed.insert(input.path.clone(), input.identity.clone());
+            table.remember_removed(input.path.clone(), at, None);
         }
         for output in job.outputs() {
             table.insert_file(Arc::new(output_file(job, output, at, time)));
@@ -306,10 +305,10 @@ impl State {
         if input.path.place == Place::Source {
             return;
         }
-        let original = plain.then(|| Original {
+        let original = Original {
             path: input.path.clone(),
             identity: input.identity.clone(),
-        });
+        };
         let (name, stage) = match plain {
             true => (names::aside(job.id, index), Stage::ToSetAside),
             false => (input.path.clone(), Stage::Waiting),
@@ -320,7 +319,7 @@ impl State {
             since: self.sequence,
             added: input.added,
             replaced: self.sequence,
-            original,
+            original: Some(original),
         };
         self.garbage.insert(name, Arc::new(garbage));
     }
@@ -347,18 +346,23 @@ impl State {
         self.end_job(&job, JobStatus::Cancelled, Some(why.clone()));
     }
 
-    /// The outputs were lost before anybody could see them: the inputs, still where they were, are live again.
+    /// The outputs were lost before anybody could see them: the inputs that are still where they were are live again.
+    /// One that was seen to be gone or to hold something else since stays away.
     fn swap_back(&mut self, job: &Job) {
         let at = self.sequence;
         let table = self.table_mut(&job.table);
         for output in job.outputs() {
             table.remove_file(&output.path);
             table.held.remove(&output.path);
-            table.remember_removed(output.path.clone(), at);
+            table.remember_removed(output.path.clone(), at, None);
         }
         for input in &job.inputs {
+            if table.consumed.get(&input.path) != Some(&input.identity) {
+                continue;
+            }
             table.consumed.remove(&input.path);
             if !table.files.contains_key(&input.path) {
+                table.forget_path(&input.path);
                 table.insert_file(input.clone());
             }
         }
@@ -405,6 +409,7 @@ pub(crate) fn summary(
         bytes_in: job.bytes(),
         bytes_out: job.outputs().map(|output| output.bytes).sum(),
         ended,
+        finished_by: job.finished().map(|(_, finished)| finished.token).collect(),
     }
 }
 
@@ -489,10 +494,11 @@ impl State {
                 .range_mut(range)
                 .expect("it was found a moment ago");
             if let RangeStatus::Leased(lease) = &mut range.status {
+                lease.embedded &= lease.watcher == to;
                 lease.watcher = to;
             }
-            self.count_lease(from, -1);
             self.count_lease(to, 1);
+            self.count_lease(from, -1);
         }
         self.raise_counter(to);
     }
@@ -576,7 +582,9 @@ impl State {
                     self.forget_consumed(&garbage.table, &original.path, Some(&original.identity));
                 }
                 None if names::is_own_object(path) => {}
-                None => self.table_mut(&garbage.table).remember_removed(path.clone(), at),
+                None => self
+                    .table_mut(&garbage.table)
+                    .remember_removed(path.clone(), at, None),
             }
         }
     }

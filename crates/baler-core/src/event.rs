@@ -5,7 +5,9 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use crate::file::{File, FilePath, Identity, Level};
-use crate::ids::{JobId, JournalId, Partition, RangeId, Sequence, TableName, Token, WatcherId, WorkerId};
+use crate::ids::{
+    JobId, JournalId, Partition, PinId, RangeId, Sequence, TableName, Token, WatcherId, WorkerId,
+};
 use crate::job::{CancelReason, Finished, Why};
 use crate::lease::HostLock;
 use crate::names::Attempt;
@@ -76,7 +78,7 @@ pub enum Event {
         /// These.
         files: Vec<Quarantined>,
     },
-    /// The marks were taken back.
+    /// The marks were taken back, also those that keep the halves of a pair apart.
     QuarantineLifted {
         /// In this table.
         table: TableName,
@@ -225,8 +227,8 @@ pub enum Event {
     },
     /// The reader is done.
     Unpinned {
-        /// The entry that pinned.
-        pin: Sequence,
+        /// Which promise.
+        pin: PinId,
     },
 }
 

@@ -27,12 +27,12 @@ pub struct Garbage {
     pub added: Sequence,
     /// The entry that replaced it.
     pub replaced: Sequence,
-    /// For a file of a plain table: where it lay, and which version was consumed.
+    /// For a replaced file: where it lay, and which version was consumed. `None` for what an attempt left behind.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub original: Option<Original>,
 }
 
-/// A replaced file of a plain table, as it was consumed.
+/// A replaced file, as it was consumed. One that Baler did not name may be deleted only in this version.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Original {
     /// Where it lay.

@@ -39,6 +39,21 @@ impl fmt::Display for Token {
     }
 }
 
+/// A reader's promise, named by where in the journal it was made: one entry may hold several.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct PinId {
+    /// The entry that pinned: the version that is read.
+    pub version: Sequence,
+    /// Which event of that entry it was.
+    pub index: u32,
+}
+
+impl fmt::Display for PinId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{}", self.version, self.index)
+    }
+}
+
 /// A job's number, counted up within a journal.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct JobId(pub u64);

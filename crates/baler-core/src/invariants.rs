@@ -196,12 +196,13 @@ fn removed_agree(state: &State) -> bool {
             .iter()
             .flat_map(|(at, paths)| paths.iter().map(move |path| (path, *at)))
             .collect();
-        ordered == table.removed.iter().map(|(path, at)| (path, *at)).collect()
+        let removed = table.removed.iter().map(|(path, removed)| (path, removed.at));
+        ordered == removed.collect()
     })
 }
 
 fn bounded(state: &State) -> bool {
-    state.jobs.len() <= 2 * limits::OPEN_JOBS_MAX
+    state.jobs.len() <= limits::OPEN_JOBS_AND_HALVES_MAX
         && state.recent.len() <= limits::RECENT_JOBS_MAX
         && state.marks.len() <= limits::TIME_MARKS_MAX
 }

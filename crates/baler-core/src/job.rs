@@ -297,4 +297,7 @@ pub struct JobSummary {
     pub bytes_out: u64,
     /// The entry that ended it.
     pub ended: Sequence,
+    /// The attempts whose results it consists of: each of them may ask again and be told that it succeeded.
+    #[serde(default)]
+    pub finished_by: Vec<Token>,
 }

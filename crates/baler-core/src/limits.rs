@@ -5,6 +5,9 @@ use crate::time::Millis;
 /// Jobs that are planned or running at once, over all tables.
 pub const OPEN_JOBS_MAX: usize = 10_000;
 
+/// The same, with the halves of failed jobs: the search for a bad file must go on where the planner stops.
+pub const OPEN_JOBS_AND_HALVES_MAX: usize = 2 * OPEN_JOBS_MAX;
+
 /// Jobs planned for each free slot that a poll reports: what capacity is evidence for.
 pub const JOBS_PLANNED_PER_SLOT: usize = 4;
 
@@ -51,5 +54,6 @@ pub const KEY_BOUND_BYTES_MAX: usize = 256;
 pub const REASON_CHARS_MAX: usize = 500;
 
 const _: () = assert!(JOBS_PLANNED_PER_SLOT < OPEN_JOBS_MAX);
+const _: () = assert!(OPEN_JOBS_AND_HALVES_MAX > OPEN_JOBS_MAX);
 const _: () = assert!(JOB_INPUTS_MAX >= 2);
 const _: () = assert!(JOB_TARGETS_MAX >= 2);

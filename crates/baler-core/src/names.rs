@@ -37,6 +37,12 @@ impl Attempt {
         )
     }
 
+    /// Whether this path lies where nobody but this attempt writes.
+    pub fn may_have_left(&self, path: &FilePath) -> bool {
+        let below = path.path.strip_prefix(self.staging_folder().as_str());
+        path.place == Place::Root && below.is_some_and(|below| below.starts_with('/'))
+    }
+
     /// Where part number `part` is written before it is published.
     pub fn staged(&self, part: u32) -> FilePath {
         FilePath::in_root(format!("{}/{part}.staged", self.staging_folder()))

@@ -5,7 +5,9 @@ use std::sync::Arc;
 
 use crate::event::{Quarantined, ReleaseReason};
 use crate::file::{File, FilePath, Identity};
-use crate::ids::{JobId, JournalId, Partition, RangeId, Sequence, TableName, Token, WatcherId, WorkerId};
+use crate::ids::{
+    JobId, JournalId, Partition, PinId, RangeId, Sequence, TableName, Token, WatcherId, WorkerId,
+};
 use crate::job::{Finished, Job, JobSummary};
 use crate::lease::HostLock;
 use crate::names::Attempt;
@@ -61,7 +63,7 @@ pub enum Request {
         /// These.
         files: Vec<Quarantined>,
     },
-    /// Try quarantined files again; all of them if none is named.
+    /// Try quarantined files again, and let files that were kept apart meet; all of them if none is named.
     Retry {
         /// Of this table.
         table: TableName,
@@ -158,7 +160,7 @@ pub enum Request {
         lifetime: Millis,
     },
     /// Done reading.
-    Unpin(Sequence),
+    Unpin(PinId),
 }
 
 /// Whether a grace period is waited for.
@@ -244,8 +246,8 @@ pub enum Reply {
     JobCancelled(JobId),
     /// Put on the deletion list.
     Due(Vec<FilePath>),
-    /// Pinned; the entry names the pin and the version.
-    Pinned(Sequence),
+    /// Pinned; the entry that it names is the version.
+    Pinned(PinId),
     /// It cannot be done.
     Refused(Refusal),
 }
@@ -331,6 +333,10 @@ pub enum Refusal {
         /// The oldest acceptable.
         oldest: Sequence,
     },
+    /// The evidence claims to know an entry that is not written yet. A number from another journal, or from before
+    /// a restore, must not pass for the newest knowledge.
+    #[error("the listing claims to have begun at entry {0}, which does not exist yet: list again")]
+    EvidenceUnknown(Sequence),
     /// A job that is being published is beyond cancelling.
     #[error("job {0} is being published and will be committed")]
     TooLate(JobId),
@@ -339,5 +345,5 @@ pub enum Refusal {
     CannotPin(TableName),
     /// No such pin.
     #[error("there is no pin {0}")]
-    NoSuchPin(Sequence),
+    NoSuchPin(PinId),
 }

@@ -8,7 +8,7 @@ use imbl::{OrdMap, OrdSet, Vector};
 use crate::event::Quarantined;
 use crate::file::{File, FilePath, Identity};
 use crate::garbage::{Garbage, Leftover};
-use crate::ids::{JobId, JournalId, Partition, Sequence, TableName, Token, WatcherId};
+use crate::ids::{JobId, JournalId, Partition, PinId, Sequence, TableName, Token, WatcherId};
 use crate::job::{Job, JobSummary};
 use crate::lease::Watcher;
 use crate::names::Attempt;
@@ -43,8 +43,8 @@ pub struct State {
     pub garbage: OrdMap<FilePath, Arc<Garbage>>,
     /// Ended attempts whose folders may still hold objects, by their tokens.
     pub leftovers: OrdMap<(Sequence, u32), Leftover>,
-    /// Readers' promises, by the entry that made them.
-    pub pins: OrdMap<Sequence, Pin>,
+    /// Readers' promises.
+    pub pins: OrdMap<PinId, Pin>,
 }
 
 /// A table's share of the state.
@@ -61,13 +61,23 @@ pub struct Table {
     /// Files whose rows are in outputs, and that may still be where they were.
     pub consumed: OrdMap<FilePath, Identity>,
     /// Paths that left the table lately, so that a listing begun before does not bring them back.
-    pub removed: OrdMap<FilePath, Sequence>,
+    pub removed: OrdMap<FilePath, Removed>,
     /// The same, oldest first.
     pub removed_order: OrdMap<Sequence, Vector<FilePath>>,
     /// Evidence begun before this entry is refused.
     pub remembered_from: Sequence,
     /// Files that are not merged any more.
     pub quarantine: OrdMap<FilePath, Arc<Quarantined>>,
+}
+
+/// A path that left the table.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Removed {
+    /// The entry in which it left.
+    pub at: Sequence,
+    /// The version whose rows are in outputs, if it left because it was gone after it was consumed. Should it come
+    /// back as it was, it is no new file.
+    pub consumed: Option<Identity>,
 }
 
 /// A reader's promise to be reading a version.
@@ -99,6 +109,14 @@ impl State {
     pub fn next_token(&self) -> Token {
         Token {
             sequence: self.sequence,
+            index: self.next_index,
+        }
+    }
+
+    /// The name of a pin, if the event that stands next makes one.
+    pub fn next_pin(&self) -> PinId {
+        PinId {
+            version: self.sequence,
             index: self.next_index,
         }
     }
@@ -137,9 +155,9 @@ impl State {
     }
 
     fn forget_pins(&mut self) {
-        let over =
-            |(pin, promise): (&Sequence, &Pin)| self.has_passed(promise.lifetime, *pin).then_some(*pin);
-        for pin in self.pins.iter().filter_map(over).collect::<Vec<_>>() {
+        let over = |(pin, promise): &(&PinId, &Pin)| self.has_passed(promise.lifetime, pin.version);
+        let over: Vec<PinId> = self.pins.iter().filter(over).map(|(pin, _)| *pin).collect();
+        for pin in over {
             self.pins.remove(&pin);
         }
     }
@@ -188,19 +206,14 @@ impl Table {
             .filter_map(|path| self.files.get(path))
     }
 
-    /// The files of a partition that a job could take, as a policy sees them.
+    /// A partition as a policy sees it.
     pub fn view(&self, partition: &Partition, now: StoreTime) -> PartitionView<'_> {
-        let files = self
+        let (busy, files) = self
             .partition_files(partition)
             .map(AsRef::as_ref)
-            .filter(|file| !self.held.contains_key(&file.path))
             .filter(|file| !self.is_quarantined(&file.path, &file.identity))
-            .collect();
-        PartitionView {
-            files,
-            merge: &self.spec.merge,
-            now,
-        }
+            .partition(|file| self.held.contains_key(&file.path));
+        PartitionView { files, busy, merge: &self.spec.merge, now }
     }
 
     /// Whether this version of a file is marked as bad.
@@ -227,14 +240,31 @@ impl Table {
         Some(file)
     }
 
-    pub(crate) fn remember_removed(&mut self, path: FilePath, at: Sequence) {
+    /// Whether the rows of this version are in outputs already, as far as is remembered.
+    pub fn is_consumed(&self, path: &FilePath, identity: &Identity) -> bool {
+        let gone = self
+            .removed
+            .get(path)
+            .and_then(|removed| removed.consumed.as_ref());
+        self.consumed.get(path) == Some(identity) || gone == Some(identity)
+    }
+
+    /// Whether the path came or went after this entry, so that what was seen before says nothing about it.
+    pub fn is_touched_since(&self, evidence: Sequence, path: &FilePath) -> bool {
+        self.removed
+            .get(path)
+            .is_some_and(|removed| removed.at > evidence)
+            || self.files.get(path).is_some_and(|file| file.added > evidence)
+    }
+
+    pub(crate) fn remember_removed(&mut self, path: FilePath, at: Sequence, consumed: Option<Identity>) {
         self.forget_path(&path);
         self.removed_order.entry(at).or_default().push_back(path.clone());
-        self.removed.insert(path, at);
+        self.removed.insert(path, Removed { at, consumed });
     }
 
     pub(crate) fn forget_path(&mut self, path: &FilePath) {
-        let Some(at) = self.removed.remove(path) else {
+        let Some(Removed { at, .. }) = self.removed.remove(path) else {
             return;
         };
         if let Some(paths) = self.removed_order.get_mut(&at) {

@@ -8,11 +8,11 @@ use crate::promote::plain_field;
 use crate::windows::Windows;
 use arrow::array::RecordBatch;
 use arrow::datatypes::{DataType, Fields, Schema, SchemaRef};
-use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{
     ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder,
 };
-use parquet::file::metadata::ParquetMetaData;
+use parquet::arrow::{ARROW_SCHEMA_META_KEY, ProjectionMask};
+use parquet::file::metadata::{ParquetMetaData, ParquetMetaDataOptions, ParquetStatisticsPolicy};
 use std::collections::HashSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -34,9 +34,22 @@ pub(crate) struct Reading {
 }
 
 impl OpenFile {
-    /// Reads and checks the footer.
+    /// Reads and checks the footer. Of its statistics only what says how large things are is kept: a merge trusts no other,
+    /// and holds the footers of all its inputs.
     pub(crate) fn open(input: &Arc<dyn Input>) -> Result<Self, FileError> {
-        let footer = Arc::new(read_footer(input.as_ref())?);
+        let options = ParquetMetaDataOptions::new()
+            .with_column_stats_policy(ParquetStatisticsPolicy::SkipAll)
+            .with_encoding_stats_as_mask(false);
+        Self::open_as(input, &options)
+    }
+
+    /// Reads and checks the footer, statistics included.
+    pub(crate) fn open_with_statistics(input: &Arc<dyn Input>) -> Result<Self, FileError> {
+        Self::open_as(input, &ParquetMetaDataOptions::new())
+    }
+
+    fn open_as(input: &Arc<dyn Input>, options: &ParquetMetaDataOptions) -> Result<Self, FileError> {
+        let footer = Arc::new(read_footer(input.as_ref(), options)?);
         let metadata = guarded(|| plain_metadata(&footer))?;
         if let Some(name) = duplicate(metadata.schema().fields()) {
             return refused(format!("column {name} occurs twice"));
@@ -50,6 +63,23 @@ impl OpenFile {
     /// The columns, in plain layout.
     pub(crate) fn schema(&self) -> &SchemaRef {
         self.metadata.schema()
+    }
+
+    /// The columns, and all that the file says about itself: beside its Arrow schema or in it.
+    pub(crate) fn described_schema(&self) -> SchemaRef {
+        let mut schema = Schema::clone(self.schema());
+        for pair in self
+            .footer()
+            .file_metadata()
+            .key_value_metadata()
+            .into_iter()
+            .flatten()
+        {
+            if let Some(value) = pair.value.clone().filter(|_| pair.key != ARROW_SCHEMA_META_KEY) {
+                schema.metadata.insert(pair.key.clone(), value);
+            }
+        }
+        Arc::new(schema)
     }
 
     pub(crate) fn footer(&self) -> &ParquetMetaData {

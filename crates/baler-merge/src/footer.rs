@@ -5,7 +5,9 @@ use crate::io::Input;
 use crate::limits::{FOOTER_BYTES_MAX, FOOTER_GUESS_BYTES};
 use crate::thrift::check_footer;
 use bytes::Bytes;
-use parquet::file::metadata::{ParquetMetaData, ParquetMetaDataReader, RowGroupMetaData};
+use parquet::file::metadata::{
+    ParquetMetaData, ParquetMetaDataOptions, ParquetMetaDataReader, RowGroupMetaData,
+};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 const MAGIC: &[u8] = b"PAR1";
@@ -14,11 +16,14 @@ const MAGIC_ENCRYPTED: &[u8] = b"PARE";
 const TAIL_BYTES: u64 = 8;
 
 /// The footer of `input`, if the file can be what it says.
-pub(crate) fn read_footer(input: &dyn Input) -> Result<ParquetMetaData, FileError> {
+pub(crate) fn read_footer(
+    input: &dyn Input,
+    options: &ParquetMetaDataOptions,
+) -> Result<ParquetMetaData, FileError> {
     let file_bytes = input.len();
     let bytes = read_checked(input)?;
     check_footer(&bytes).or_else(|why| refused(format!("the footer is damaged: {why}")))?;
-    let metadata = parse(&bytes)?;
+    let metadata = parse(&bytes, options)?;
     let data_end = file_bytes - TAIL_BYTES - bytes.len() as u64;
     check_rows(&metadata)?;
     for (number, group) in metadata.row_groups().iter().enumerate() {
@@ -76,8 +81,10 @@ fn check_head(input: &dyn Input, end: &Bytes) -> Result<(), FileError> {
     }
 }
 
-fn parse(bytes: &[u8]) -> Result<ParquetMetaData, FileError> {
-    let parsed = catch_unwind(AssertUnwindSafe(|| ParquetMetaDataReader::decode_metadata(bytes)));
+fn parse(bytes: &[u8], options: &ParquetMetaDataOptions) -> Result<ParquetMetaData, FileError> {
+    let parsed = catch_unwind(AssertUnwindSafe(|| {
+        ParquetMetaDataReader::decode_metadata_with_options(bytes, Some(options))
+    }));
     match parsed {
         Ok(Ok(metadata)) => Ok(metadata),
         Ok(Err(why)) => refused(format!("the footer is damaged: {why}")),

@@ -44,7 +44,7 @@ pub struct ColumnFacts {
 
 /// Checks a file's footer and says what is in it, in two or three reads.
 pub fn inspect(input: &Arc<dyn Input>, sort: &[SortColumn]) -> Result<Facts, FileError> {
-    let file = OpenFile::open(input)?;
+    let file = OpenFile::open_with_statistics(input)?;
     let footer = file.footer();
     let columns = file.schema().fields().iter().map(|field| ColumnFacts {
         name: field.name().clone(),

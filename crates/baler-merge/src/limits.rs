@@ -26,3 +26,5 @@ pub(crate) const KEY_STRING_BYTES_MAX: usize = 64;
 pub(crate) const PAGE_ROWS: usize = 20_000;
 /// A merge with less memory than this cannot hold one page of each column; it is given this much.
 pub(crate) const MEMORY_BYTES_MIN: u64 = 8 << 20;
+/// More runs than this are not open at once, however much memory there is: each takes a file descriptor.
+pub(crate) const RUNS_OPEN_MAX: usize = 256;

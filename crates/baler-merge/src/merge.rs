@@ -36,7 +36,7 @@ pub fn merge(
 ) -> Result<Report, MergeError> {
     let asked = asked_sort(spec)?;
     let files = open_all(inputs, progress)?;
-    let schemas: Vec<_> = files.iter().map(|file| Arc::clone(file.schema())).collect();
+    let schemas: Vec<_> = files.iter().map(OpenFile::described_schema).collect();
     let context = Context {
         schema: unite(&schemas)?,
         tallies: RefCell::new(
@@ -50,7 +50,7 @@ pub fn merge(
     };
     let shares = Shares::of(budget);
     let done = match choose_order(&context, asked, &spec.rule)? {
-        Some((key, surveys)) => {
+        Some(Ordered { key, surveys }) => {
             let lanes = prepare(&context, &key, &surveys, &shares, spill_dir)?;
             merge_sorted(&context, spec, &key, lanes, &shares, sink)?
         }
@@ -91,13 +91,19 @@ fn open_all(inputs: &[Arc<dyn Input>], progress: &dyn Progress) -> Result<Vec<Op
     }
 }
 
+/// The order of the outputs, and what was found in each input that has rows.
+struct Ordered {
+    key: SortKey,
+    surveys: Vec<Option<Surveyed>>,
+}
+
 /// The order of the outputs, with what was found in each input: what the spec asks for, or else what all inputs declare and
 /// keep. Nothing: there is no order to keep or to claim.
 fn choose_order(
     context: &Context<'_>,
     asked: Vec<SortColumn>,
     rule: &Rule,
-) -> Result<Option<(SortKey, Vec<Option<Surveyed>>)>, MergeError> {
+) -> Result<Option<Ordered>, MergeError> {
     let declared = asked.is_empty();
     let sort = if declared {
         commonly_declared(&context.files)
@@ -123,7 +129,7 @@ fn choose_order(
         }
         surveys.push(surveyed);
     }
-    Ok(Some((key, surveys)))
+    Ok(Some(Ordered { key, surveys }))
 }
 
 fn commonly_declared(files: &[OpenFile]) -> Vec<SortColumn> {
@@ -212,7 +218,7 @@ fn merge_sorted(
 
 fn write_chunk(context: &Context<'_>, writer: &mut Writer<'_>, chunk: &Chunk) -> Result<(), MergeError> {
     context.check_cancelled()?;
-    let Some(rows) = chunk.gather().map_err(gathering)? else {
+    let Some(rows) = chunk.gather().map_err(|why| gathering(&why))? else {
         return Ok(());
     };
     context.progress.advanced(0, chunk.bytes as u64);
@@ -220,15 +226,15 @@ fn write_chunk(context: &Context<'_>, writer: &mut Writer<'_>, chunk: &Chunk) ->
 }
 
 fn count_drops(dropped: &mut Dropped, chunk: &Chunk) -> Result<(), MergeError> {
-    let Some(rows) = chunk.gather().map_err(gathering)? else {
+    let Some(rows) = chunk.gather().map_err(|why| gathering(&why))? else {
         return Ok(());
     };
     dropped.rows += rows.num_rows() as u64;
-    dropped.digest += digest_of_batch(&rows).map_err(gathering)?;
+    dropped.digest += digest_of_batch(&rows).map_err(|why| gathering(&why))?;
     Ok(())
 }
 
-fn gathering(why: arrow::error::ArrowError) -> MergeError {
+fn gathering(why: &arrow::error::ArrowError) -> MergeError {
     MergeError::Proof(format!("rows could not be put together: {why}"))
 }
 

@@ -4,7 +4,7 @@ use crate::decode::OpenFile;
 use crate::limits::MEMORY_BYTES_MIN;
 use crate::merger::ChunkSize;
 use crate::spec::Budget;
-use parquet::basic::Type;
+use parquet::basic::{PageType, Type};
 use parquet::file::metadata::ColumnChunkMetaData;
 
 /// Who may hold how much at one time. The rest, about an eighth, is for what passes between them.
@@ -91,9 +91,6 @@ fn decoded_bytes(chunk: &ColumnChunkMetaData) -> u64 {
     values * each + values / 8
 }
 
-/// Most writers close a page at this size.
-const PAGE_BYTES_USUAL: u64 = 1 << 20;
-
 /// What an open file holds beside its batches: for each column a window, a page packed and unpacked, and a dictionary.
 pub(crate) fn open_bytes(file: &OpenFile, window_bytes: usize) -> usize {
     let groups = file.footer().row_groups();
@@ -113,8 +110,39 @@ fn chunk_bytes(chunk: &ColumnChunkMetaData, window_bytes: u64) -> u64 {
         chunk.compressed_size().unsigned_abs(),
         chunk.uncompressed_size().unsigned_abs(),
     );
-    let page = unpacked.min(PAGE_BYTES_USUAL);
-    let dictionary = chunk.dictionary_page_offset().map_or(0, |_| page);
+    let page = page_bytes(chunk, unpacked);
     // The decoder's own state for a column costs a few kilobytes however little is in it.
-    packed.min(window_bytes.max(packed.min(page))) + page + dictionary + (4 << 10)
+    packed.min(window_bytes.max(page)) + page + dictionary_bytes(chunk, page) + (4 << 10)
+}
+
+/// The largest page, about: where the footer counts pages, twice their mean, because the last is shorter; else all may be one.
+fn page_bytes(chunk: &ColumnChunkMetaData, unpacked: u64) -> u64 {
+    let counts = chunk
+        .page_encoding_stats()
+        .into_iter()
+        .flatten()
+        .filter(|pages| is_data(pages.page_type));
+    let pages: u64 = counts.map(|pages| u64::from(pages.count.unsigned_abs())).sum();
+    if pages < 2 {
+        unpacked
+    } else {
+        (unpacked / pages * 2).min(unpacked)
+    }
+}
+
+fn is_data(page_type: PageType) -> bool {
+    matches!(page_type, PageType::DATA_PAGE | PageType::DATA_PAGE_V2)
+}
+
+/// The footer tells where the dictionary begins and ends, so how long it is packed; values seldom pack tighter than this.
+fn dictionary_bytes(chunk: &ColumnChunkMetaData, page: u64) -> u64 {
+    let Some(start) = chunk.dictionary_page_offset() else {
+        return 0;
+    };
+    let packed = chunk
+        .data_page_offset()
+        .saturating_sub(start)
+        .max(0)
+        .unsigned_abs();
+    (packed * 4).min(page.max(1 << 20))
 }

@@ -3,6 +3,7 @@
 use crate::batch::Ordinals;
 use crate::decode::Reading;
 use crate::error::MergeError;
+use crate::limits::RUNS_OPEN_MAX;
 use crate::merger::{Lane, Merger};
 use crate::plan::{Shares, batch_rows, open_bytes, row_bytes};
 use crate::runs::{Run, RunRows, Spill};
@@ -66,7 +67,7 @@ pub(crate) fn prepare<'a>(
     }
     let mut spill = Spill::new(spill_dir, &context.schema);
     let runs = spill_inputs(context, key, &spilled, shares, &mut spill)?;
-    let fan_in = (shares.sources.saturating_sub(direct_bytes) / shares.run_bytes()).max(2);
+    let fan_in = (shares.sources.saturating_sub(direct_bytes) / shares.run_bytes()).clamp(2, RUNS_OPEN_MAX);
     let (runs, rounds) = merge_runs(context, key, runs, fan_in, shares, &mut spill)?;
     lanes.extend(runs.into_iter().map(|run| lane(context, key, run)));
     Ok(Lanes {

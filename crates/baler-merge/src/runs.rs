@@ -23,7 +23,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 pub(crate) struct Spill<'a> {
     directory: &'a Path,
     schema: SchemaRef,
-    made: u64,
     /// Bytes written to disk so far.
     pub(crate) bytes: u64,
 }
@@ -61,14 +60,12 @@ impl<'a> Spill<'a> {
         Self {
             directory,
             schema: Arc::new(Schema::new(fields)),
-            made: 0,
             bytes: 0,
         }
     }
 
     /// Begins a run.
-    pub(crate) fn begin(&mut self) -> Result<RunWriter, MergeError> {
-        self.made += 1;
+    pub(crate) fn begin(&self) -> Result<RunWriter, MergeError> {
         let number = SPILLS.fetch_add(1, Ordering::Relaxed);
         let path = self
             .directory

@@ -11,7 +11,7 @@ use crate::row_hash::digest_of_batch;
 use crate::sort_key::SortKey;
 use crate::spec::{Codec, MergeSpec};
 use arrow::array::{ArrayRef, RecordBatch};
-use arrow::datatypes::{DataType, Schema, SchemaRef};
+use arrow::datatypes::{DataType, SchemaRef};
 use parquet::arrow::{ArrowSchemaConverter, ArrowWriter};
 use parquet::basic::{Compression, Encoding, ZstdLevel};
 use parquet::errors::ParquetError;
@@ -63,12 +63,10 @@ impl<'a> Writer<'a> {
         rows_due: u64,
         memory_bytes: usize,
     ) -> Result<Self, MergeError> {
-        // What agreed between the inputs goes where Parquet keeps it; inside the Arrow schema it would be there twice.
-        let bare = Arc::new(Schema::new(schema.fields().clone()));
         Ok(Self {
             sink,
             properties: properties(schema, spec, key)?,
-            schema: bare,
+            schema: Arc::clone(schema),
             target_bytes: spec.target_file_bytes.max(1),
             memory_bytes,
             key,
@@ -154,15 +152,13 @@ impl<'a> Writer<'a> {
         let Some(mut part) = self.part.take() else {
             return Ok(());
         };
-        let footer = part.writer.finish().map_err(|why| broken(&why))?;
+        part.writer.flush().map_err(|why| broken(&why))?;
+        let groups = part.writer.flushed_row_groups();
+        let uncompressed: i64 = groups.iter().map(|group| group.total_byte_size()).sum();
+        let row_groups = groups.len() as u32;
         let sealed = part.writer.into_inner().map_err(|why| broken(&why))?;
         let (bytes, checksum) = (sealed.bytes, sealed.hasher.digest128());
         sealed.output.finish().map_err(writing)?;
-        let uncompressed: i64 = footer
-            .row_groups()
-            .iter()
-            .map(|group| group.total_byte_size())
-            .sum();
         self.done.push(OutputReport {
             part: self.done.len() as u32,
             bytes,
@@ -170,7 +166,7 @@ impl<'a> Writer<'a> {
             digest: part.digest,
             checksum,
             keys: part.first.zip(part.last).map(|(min, max)| KeyRange { min, max }),
-            row_groups: footer.num_row_groups() as u32,
+            row_groups,
             uncompressed_bytes: uncompressed.unsigned_abs(),
         });
         Ok(())
@@ -230,6 +226,7 @@ fn properties(
         Codec::Lz4 => Compression::LZ4_RAW,
         Codec::None => Compression::UNCOMPRESSED,
     };
+    // It is in the embedded Arrow schema too; some readers look there, some here.
     let metadata: Vec<KeyValue> = schema
         .metadata()
         .iter()

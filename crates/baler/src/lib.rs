@@ -1,1 +1,3 @@
 //! Baler as a library.
+
+pub mod folder;

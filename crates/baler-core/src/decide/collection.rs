@@ -1,14 +1,14 @@
 //! Taking away what is left behind, in two appends: first it is declared due, then it is deleted, then that is
 //! recorded. Nothing is declared due that a live or pinned version shows, or that an unfinished job may still need.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::{Answer, Draft};
 use crate::event::Event;
-use crate::file::FilePath;
+use crate::file::{FilePath, Place};
 use crate::garbage::{Garbage, Stage};
-use crate::ids::{Sequence, TableName};
+use crate::ids::{PinId, Sequence, TableName};
 use crate::limits::DELETIONS_PER_EVENT_MAX;
 use crate::names::{Attempt, OutputName};
 use crate::request::{Grace, Refusal, Reply};
@@ -37,12 +37,7 @@ impl Draft {
             }
         }
         for (table, paths) in ripe {
-            for paths in paths.chunks(DELETIONS_PER_EVENT_MAX) {
-                self.emit(Event::DeletionDue {
-                    table: table.clone(),
-                    paths: paths.to_vec(),
-                });
-            }
+            self.emit_due(&table, &paths);
         }
         let due = self
             .state
@@ -71,16 +66,21 @@ impl Draft {
         let Some(leftover) = self.state.leftovers.get(&key).copied() else {
             return Ok(Reply::Due(Vec::new()));
         };
+        let attempt = &leftover.attempt;
         let length = self.table(table)?.spec.grace;
-        let named =
-            |path: &FilePath| is_staged_output(&self.state, path) || self.state.garbage.contains_key(path);
-        let fresh: Vec<FilePath> = found.iter().filter(|path| !named(path)).cloned().collect();
-        if !fresh.is_empty() {
-            self.emit(Event::DeletionDue {
-                table: table.clone(),
-                paths: fresh.clone(),
-            });
-        }
+        let found: Vec<&FilePath> = found.iter().filter(|path| attempt.may_have_left(path)).collect();
+        let named = |path: &FilePath| {
+            is_staged_output(&self.state, path)
+                || self.state.garbage.contains_key(path)
+                || is_shown(&self.state, path)
+        };
+        let fresh: Vec<FilePath> = found
+            .iter()
+            .copied()
+            .filter(|path| !named(path))
+            .cloned()
+            .collect();
+        self.emit_due(table, &fresh);
         match found.is_empty() {
             true if leftover.swept && is_over(&self.state, length, leftover.since, grace) => {
                 self.emit(Event::LeftoverForgotten { attempt: *attempt });
@@ -105,25 +105,14 @@ impl Draft {
         evidence: Sequence,
         paths: &[FilePath],
     ) -> Answer {
-        let table = self.table(name)?;
-        if evidence < table.remembered_from {
-            return Err(Refusal::EvidenceTooOld {
-                evidence,
-                oldest: table.remembered_from,
-            });
-        }
+        let table = self.table_at(name, evidence)?;
         let late = |path: &FilePath| {
-            let shown = table.files.contains_key(path) || table.consumed.contains_key(path);
-            let touched = table.removed.get(path).is_some_and(|at| *at > evidence);
-            !shown && !touched && !self.state.garbage.contains_key(path) && wrote(&self.state, evidence, path)
+            let known = is_shown(&self.state, path) || self.state.garbage.contains_key(path);
+            !known && !table.is_touched_since(evidence, path) && wrote(&self.state, evidence, path)
         };
-        let late: Vec<FilePath> = paths.iter().filter(|path| late(path)).cloned().collect();
-        for paths in late.chunks(DELETIONS_PER_EVENT_MAX) {
-            self.emit(Event::DeletionDue {
-                table: name.clone(),
-                paths: paths.to_vec(),
-            });
-        }
+        let late: BTreeSet<FilePath> = paths.iter().filter(|path| late(path)).cloned().collect();
+        let late: Vec<FilePath> = late.into_iter().collect();
+        self.emit_due(name, &late);
         Ok(Reply::Due(late))
     }
 
@@ -131,18 +120,28 @@ impl Draft {
         if self.table(name)?.spec.catalog.publishes() {
             return Err(Refusal::CannotPin(name.clone()));
         }
+        let pin = self.state.next_pin();
         self.emit(Event::Pinned {
             table: name.clone(),
             owner: owner.clone(),
             lifetime,
         });
-        Ok(Reply::Pinned(self.state.sequence))
+        Ok(Reply::Pinned(pin))
     }
 
-    pub(super) fn unpin(&mut self, pin: Sequence) -> Answer {
+    pub(super) fn unpin(&mut self, pin: PinId) -> Answer {
         match self.state.pins.contains_key(&pin) {
             true => self.done(Event::Unpinned { pin }),
             false => Err(Refusal::NoSuchPin(pin)),
+        }
+    }
+
+    pub(super) fn emit_due(&mut self, table: &TableName, paths: &[FilePath]) {
+        for paths in paths.chunks(DELETIONS_PER_EVENT_MAX) {
+            self.emit(Event::DeletionDue {
+                table: table.clone(),
+                paths: paths.to_vec(),
+            });
         }
     }
 
@@ -172,10 +171,16 @@ fn is_over(state: &State, length: Millis, since: Sequence, grace: Grace) -> bool
 }
 
 fn is_pinned(state: &State, garbage: &Garbage) -> bool {
-    state.pins.iter().any(|(version, pin)| {
-        let shows = garbage.added <= *version && *version < garbage.replaced;
+    state.pins.iter().any(|(id, pin)| {
+        let shows = garbage.added <= id.version && id.version < garbage.replaced;
         pin.table == garbage.table && shows
     })
+}
+
+/// Whether a table names this path, as live or as consumed and perhaps still there.
+fn is_shown(state: &State, path: &FilePath) -> bool {
+    let mut tables = state.tables.values();
+    tables.any(|table| table.files.contains_key(path) || table.consumed.contains_key(path))
 }
 
 /// Whether a job that has not ended counts on this staged object.
@@ -200,7 +205,8 @@ fn wrote(state: &State, evidence: Sequence, path: &FilePath) -> bool {
     let Some(name) = OutputName::parse(path.name()) else {
         return false;
     };
-    let granted_here = state.journal == Some(name.journal)
+    let granted_here = path.place == Place::Root
+        && state.journal == Some(name.journal)
         && name.attempt.job < state.next_job
         && name.attempt.token.sequence <= evidence;
     let unfinished = state.jobs.contains_key(&name.attempt.job);

@@ -3,13 +3,15 @@
 
 use std::sync::Arc;
 
-use super::{Answer, Draft, files::bounded, proof};
+use super::files::{bounded, bounded_reason};
+use super::{Answer, Draft, proof};
 use crate::apply::summary;
 use crate::event::{Event, Quarantined, ReleaseReason};
-use crate::file::{FilePath, Identity};
+use crate::file::{File, FilePath, Identity};
 use crate::ids::{JobId, RangeId, Token};
-use crate::job::{CancelReason, Job, JobStatus};
-use crate::limits::INPUT_FAULTS_MAX;
+use crate::job::{CancelReason, Job, JobStatus, JobSummary};
+use crate::lease::{HostLock, Lease};
+use crate::limits::{INPUT_FAULTS_MAX, OPEN_JOBS_AND_HALVES_MAX};
 use crate::names::Attempt;
 use crate::request::{Finish, Grant, Refusal, Reply};
 
@@ -20,13 +22,15 @@ impl Draft {
             range: finish.range,
             token: finish.finished.token,
         };
-        if self.was_finished_by(&attempt) {
-            return Ok(Reply::Finished {
-                publish: None,
-                committed: None,
-            });
+        if let Some(reply) = self.was_finished_by(&attempt) {
+            return Ok(reply);
         }
         let job = self.leased(&attempt)?;
+        if attempt.range == RangeId::Publish {
+            return Err(no_such_lease(&attempt));
+        }
+        let plain = self.table(&job.table)?.spec.catalog.publishes();
+        let inputs_now = inputs_now(&job, finish.inputs_now.as_deref(), plain)?;
         let journal = self
             .state
             .journal
@@ -34,10 +38,11 @@ impl Draft {
         if let Err(error) = proof::check_range(&job, &attempt, journal, &finish.finished) {
             return self.refuse_unproved(&attempt, &job, error);
         }
-        let changed = changed_inputs(&job, finish.inputs_now.as_deref());
+        let changed = changed_inputs(&job, inputs_now);
         if !changed.is_empty() {
             return self.cancel_changed(&job, changed);
         }
+        let host = self.host_of(&job, &attempt);
         self.emit(Event::RangeFinished {
             job: job.id,
             range: finish.range,
@@ -53,7 +58,7 @@ impl Draft {
         if let Err(error) = proof::check_job(&merged) {
             return self.abandon_unproved(&merged, error);
         }
-        if !self.table(&job.table)?.spec.catalog.publishes() {
+        if !plain {
             self.emit(Event::JobCommitted { job: job.id });
             let committed = self.state.recent.back().map(|summary| summary.as_ref().clone());
             return Ok(Reply::Finished {
@@ -63,22 +68,14 @@ impl Draft {
         }
         self.emit(Event::JobCompacted { job: job.id });
         Ok(Reply::Finished {
-            publish: Some(self.lease_publishing(&job, &attempt)),
+            publish: Some(self.lease_publishing(&job, &attempt, host)),
             committed: None,
         })
     }
 
     /// Whoever finished the last range publishes, without asking again.
-    fn lease_publishing(&mut self, job: &Job, attempt: &Attempt) -> Grant {
-        let lease = job
-            .range(attempt.range)
-            .and_then(|range| range.lease())
-            .expect("it was leased until now");
-        let host = self
-            .state
-            .watchers
-            .get(&lease.watcher)
-            .and_then(|watcher| watcher.host.clone());
+    fn lease_publishing(&mut self, job: &Job, attempt: &Attempt, host: Option<HostLock>) -> Grant {
+        let lease = lease_of(job, attempt);
         let token = self.state.next_token();
         self.emit(Event::RangeLeased {
             job: job.id,
@@ -101,7 +98,15 @@ impl Draft {
             range: RangeId::Publish,
             token,
         };
+        if let Some(committed) = self.committed(job) {
+            return Ok(Reply::Committed(committed.clone()));
+        }
         let leased = self.leased(&attempt)?;
+        if identities.len() != leased.outputs().count() {
+            return Err(Refusal::NotProved(
+                "not every output was accounted for".to_owned(),
+            ));
+        }
         let lost: Vec<FilePath> = leased
             .outputs()
             .zip(identities)
@@ -109,18 +114,9 @@ impl Draft {
             .map(|(output, _)| output.path.clone())
             .collect();
         if !lost.is_empty() {
-            self.emit(Event::JobCancelled {
-                job,
-                why: CancelReason::OutputsLost(lost),
-            });
-            return Ok(Reply::JobCancelled(job));
+            return Ok(self.cancel_job(&leased, CancelReason::OutputsLost(lost)));
         }
         let identities: Vec<Identity> = identities.iter().flatten().cloned().collect();
-        if identities.len() != leased.outputs().count() {
-            return Err(Refusal::NotProved(
-                "not every output was accounted for".to_owned(),
-            ));
-        }
         self.emit(Event::JobPublished {
             job,
             token,
@@ -142,18 +138,22 @@ impl Draft {
         culprits: &[Quarantined],
     ) -> Answer {
         let job = self.leased(attempt)?;
-        let culprits: Vec<Quarantined> = culprits
+        let blamed = |input: &File| culprits.iter().find(|culprit| is_of(culprit, input));
+        let culprits: Vec<Quarantined> = job
+            .inputs
             .iter()
-            .filter(|culprit| is_input(&job, culprit))
+            .filter_map(|input| blamed(input))
             .cloned()
             .map(bounded)
             .collect();
         self.emit(Event::RangeReleased {
             attempt: *attempt,
-            why: why.clone(),
+            why: bounded_reason(why),
         });
         match why {
-            ReleaseReason::InputsChanged if !culprits.is_empty() && job.status == JobStatus::Open => {
+            // Whatever hinders its publishing, a compacted job is beyond blaming its inputs.
+            _ if job.status != JobStatus::Open => Ok(Reply::Done),
+            ReleaseReason::InputsChanged if !culprits.is_empty() => {
                 self.cancel_changed(&job, culprits.into_iter().map(|culprit| culprit.path).collect())
             }
             ReleaseReason::InputFault(_) if !culprits.is_empty() => self.cancel_quarantined(job.id, culprits),
@@ -165,36 +165,61 @@ impl Draft {
     pub(super) fn cancel(&mut self, job: JobId) -> Answer {
         match self.state.jobs.get(&job).map(|job| job.status) {
             None => Err(Refusal::NoSuchJob(job)),
-            Some(JobStatus::Open) => self.done(Event::JobCancelled {
-                job,
-                why: CancelReason::Operator,
-            }),
+            Some(JobStatus::Open) => {
+                let job = self.state.jobs[&job].clone();
+                self.cancel_job(&job, CancelReason::Operator);
+                Ok(Reply::Done)
+            }
             Some(_) => Err(Refusal::TooLate(job)),
         }
     }
 
-    /// A message that came twice is no reason to call a finished range lost.
-    fn was_finished_by(&self, attempt: &Attempt) -> bool {
+    /// A message that came twice is no reason to call a finished range lost, or a committed job failed.
+    fn was_finished_by(&self, attempt: &Attempt) -> Option<Reply> {
         let job = self.state.jobs.get(&attempt.job);
         let finished = job
             .and_then(|job| job.range(attempt.range))
             .and_then(|range| range.finished());
-        finished.is_some_and(|finished| finished.token == attempt.token)
+        let committed = self
+            .committed(attempt.job)
+            .filter(|summary| summary.finished_by.contains(&attempt.token));
+        let finished = finished.is_some_and(|finished| finished.token == attempt.token);
+        (finished || committed.is_some()).then(|| Reply::Finished {
+            publish: None,
+            committed: committed.cloned(),
+        })
+    }
+
+    /// A job that was committed lately.
+    fn committed(&self, job: JobId) -> Option<&JobSummary> {
+        let mut recent = self.state.recent.iter().map(AsRef::as_ref);
+        recent.find(|summary: &&JobSummary| summary.id == job && summary.status == JobStatus::Committed)
     }
 
     fn leased(&self, attempt: &Attempt) -> Result<Arc<Job>, Refusal> {
-        let refusal = Refusal::NoSuchLease {
-            job: attempt.job,
-            range: attempt.range,
-        };
-        self.state.lease_held(attempt).cloned().ok_or(refusal)
+        let held = self.state.lease_held(attempt).cloned();
+        held.ok_or_else(|| no_such_lease(attempt))
+    }
+
+    fn host_of(&self, job: &Job, attempt: &Attempt) -> Option<HostLock> {
+        let watcher = self.state.watchers.get(&lease_of(job, attempt).watcher);
+        watcher.and_then(|watcher| watcher.host.clone())
+    }
+
+    /// The outputs of finished ranges belong to the job: when it ends without a commit they are garbage, whether or
+    /// not they reached their final names.
+    pub(super) fn cancel_job(&mut self, job: &Job, why: CancelReason) -> Reply {
+        self.emit(Event::JobCancelled { job: job.id, why });
+        let outputs: Vec<FilePath> = job.outputs().map(|output| output.path.clone()).collect();
+        self.emit_due(&job.table, &outputs);
+        Reply::JobCancelled(job.id)
     }
 
     fn refuse_unproved(&mut self, attempt: &Attempt, job: &Job, error: String) -> Answer {
         let why = ReleaseReason::InputFault(error.as_str().into());
         self.emit(Event::RangeReleased {
             attempt: *attempt,
-            why,
+            why: bounded_reason(&why),
         });
         self.judge_faults(job.id, &error.as_str().into())?;
         Ok(Reply::Refused(Refusal::NotProved(error)))
@@ -202,52 +227,41 @@ impl Draft {
 
     /// All ranges are finished, yet together they do not add up: none of them can be trusted.
     fn abandon_unproved(&mut self, job: &Job, error: String) -> Answer {
-        self.emit(Event::JobCancelled {
-            job: job.id,
-            why: CancelReason::Bisected,
-        });
+        self.cancel_job(job, CancelReason::Bisected);
         self.split_or_quarantine(job, &error.as_str().into());
         Ok(Reply::Refused(Refusal::NotProved(error)))
     }
 
     fn cancel_changed(&mut self, job: &Job, changed: Vec<FilePath>) -> Answer {
-        self.emit(Event::JobCancelled {
-            job: job.id,
-            why: CancelReason::InputsChanged(changed.clone()),
-        });
+        let reply = self.cancel_job(job, CancelReason::InputsChanged(changed.clone()));
         self.emit_lost(&job.table, changed);
-        Ok(Reply::JobCancelled(job.id))
+        Ok(reply)
     }
 
     fn cancel_quarantined(&mut self, id: JobId, culprits: Vec<Quarantined>) -> Answer {
         let job = self.state.jobs[&id].clone();
         let paths = culprits.iter().map(|culprit| culprit.path.clone()).collect();
-        self.emit(Event::JobCancelled {
-            job: id,
-            why: CancelReason::InputQuarantined(paths),
-        });
+        let reply = self.cancel_job(&job, CancelReason::InputQuarantined(paths));
         self.emit(Event::FilesQuarantined {
             table: job.table.clone(),
             files: culprits,
         });
-        Ok(Reply::JobCancelled(id))
+        Ok(reply)
     }
 
     /// Nobody knows which input is to blame: after a few tries, look for it by halving.
     fn judge_faults(&mut self, id: JobId, error: &Arc<str>) -> Answer {
         let job = self.state.jobs[&id].clone();
-        if job.input_faults < INPUT_FAULTS_MAX {
+        let no_room = job.inputs.len() > 1 && !self.has_room_for_halves();
+        if job.input_faults < INPUT_FAULTS_MAX || no_room {
             return Ok(Reply::Done);
         }
         if let [only] = &job.inputs[..] {
             return self.cancel_quarantined(id, vec![blame(only, error)]);
         }
-        self.emit(Event::JobCancelled {
-            job: id,
-            why: CancelReason::Bisected,
-        });
+        let reply = self.cancel_job(&job, CancelReason::Bisected);
         self.split_or_quarantine(&job, error);
-        Ok(Reply::JobCancelled(id))
+        Ok(reply)
     }
 
     fn split_or_quarantine(&mut self, job: &Job, error: &Arc<str>) {
@@ -259,12 +273,18 @@ impl Draft {
                     files,
                 });
             }
-            _ => self.plan_halves(job.id, job),
+            _ if self.has_room_for_halves() => self.plan_halves(job.id, job),
+            _ => {}
         }
+    }
+
+    /// Without room a failing job stays open and is tried again; one that cannot stay leaves its files to the planner.
+    fn has_room_for_halves(&self) -> bool {
+        self.state.jobs.len() + 2 <= OPEN_JOBS_AND_HALVES_MAX
     }
 }
 
-fn blame(file: &crate::file::File, error: &Arc<str>) -> Quarantined {
+fn blame(file: &File, error: &Arc<str>) -> Quarantined {
     bounded(Quarantined {
         path: file.path.clone(),
         identity: file.identity.clone(),
@@ -272,15 +292,38 @@ fn blame(file: &crate::file::File, error: &Arc<str>) -> Quarantined {
     })
 }
 
-fn is_input(job: &Job, culprit: &Quarantined) -> bool {
-    job.inputs
-        .iter()
-        .any(|input| input.path == culprit.path && input.identity == culprit.identity)
+fn is_of(culprit: &Quarantined, input: &File) -> bool {
+    input.path == culprit.path && input.identity == culprit.identity
+}
+
+fn no_such_lease(attempt: &Attempt) -> Refusal {
+    Refusal::NoSuchLease {
+        job: attempt.job,
+        range: attempt.range,
+    }
+}
+
+fn lease_of<'a>(job: &'a Job, attempt: &Attempt) -> &'a Lease {
+    let range = job.range(attempt.range);
+    range
+        .and_then(|range| range.lease())
+        .expect("it was leased until now")
+}
+
+/// What a HEAD of each input says. Without it nothing replaces a file of a plain table: others write there.
+fn inputs_now<'a>(
+    job: &Job,
+    now: Option<&'a [Option<Identity>]>,
+    plain: bool,
+) -> Result<&'a [Option<Identity>], Refusal> {
+    let now = now.unwrap_or_default();
+    let complete = now.len() == job.inputs.len() || (!plain && now.is_empty());
+    let missing = || Refusal::NotProved("not every input was looked at again after the merge".to_owned());
+    complete.then_some(now).ok_or_else(missing)
 }
 
 /// Inputs that a HEAD, begun after the merge, found gone or overwritten.
-fn changed_inputs(job: &Job, now: Option<&[Option<Identity>]>) -> Vec<FilePath> {
-    let Some(now) = now else { return Vec::new() };
+fn changed_inputs(job: &Job, now: &[Option<Identity>]) -> Vec<FilePath> {
     job.inputs
         .iter()
         .zip(now)

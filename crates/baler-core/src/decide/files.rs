@@ -1,15 +1,17 @@
 //! Tables, and the files that come and go. Evidence from outside (a listing, a HEAD) is as old as the moment it was
 //! begun: for a path that the state has touched since, it says nothing.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::{Answer, Draft};
-use crate::event::{Event, Quarantined};
-use crate::file::{File, FilePath};
+use crate::event::{Event, Quarantined, ReleaseReason};
+use crate::file::{File, FilePath, Place};
 use crate::garbage::Stage;
 use crate::ids::{JournalId, Sequence, TableName};
 use crate::job::{CancelReason, JobStatus};
 use crate::limits::{FILES_PER_EVENT_MAX, REASON_CHARS_MAX};
+use crate::names::{self, OutputName};
 use crate::request::{Added, Refusal, Reply};
 use crate::state::{State, Table};
 use crate::table::{Catalog, Rewritten, TableSpec};
@@ -94,18 +96,16 @@ impl Draft {
     /// A job that holds the file ends with it, unless its outputs are already taking the file's place.
     fn lose_file(&mut self, name: &TableName, evidence: Sequence, path: &FilePath) {
         let table = &self.state.tables[name];
-        if let Some(file) = table.files.get(path) {
-            if file.added > evidence {
-                return;
-            }
+        if table.is_touched_since(evidence, path) {
+            return;
+        }
+        if table.files.contains_key(path) {
             if let Some(job) = table.held.get(path).copied() {
                 if self.state.jobs[&job].status != JobStatus::Open {
                     return;
                 }
-                self.emit(Event::JobCancelled {
-                    job,
-                    why: CancelReason::InputsChanged(vec![path.clone()]),
-                });
+                let job = self.state.jobs[&job].clone();
+                self.cancel_job(&job, CancelReason::InputsChanged(vec![path.clone()]));
             }
             self.emit_lost(name, vec![path.clone()]);
         } else if table.consumed.contains_key(path) {
@@ -128,20 +128,17 @@ impl Draft {
         files: &[Quarantined],
     ) -> Answer {
         let table = self.table_at(name, evidence)?;
-        let touched = |path: &FilePath| {
-            table.removed.get(path).is_some_and(|at| *at > evidence)
-                || table.files.get(path).is_some_and(|file| file.added > evidence)
-                || table.held.contains_key(path)
-        };
+        let touched =
+            |path: &FilePath| table.is_touched_since(evidence, path) || table.held.contains_key(path);
         let marks: Vec<Quarantined> = files
             .iter()
             .filter(|mark| !touched(&mark.path) && !table.is_quarantined(&mark.path, &mark.identity))
-            .filter(|mark| table.consumed.get(&mark.path) != Some(&mark.identity))
+            .filter(|mark| !table.is_consumed(&mark.path, &mark.identity))
             .cloned()
             .map(bounded)
             .collect();
         // An overwritten file is not the live one any more.
-        let overwritten = marks
+        let mut overwritten: Vec<FilePath> = marks
             .iter()
             .filter(|mark| {
                 table
@@ -151,6 +148,8 @@ impl Draft {
             })
             .map(|mark| mark.path.clone())
             .collect();
+        overwritten.sort();
+        overwritten.dedup();
         self.emit_lost(name, overwritten);
         if !marks.is_empty() {
             self.emit(Event::FilesQuarantined {
@@ -163,9 +162,14 @@ impl Draft {
 
     pub(super) fn retry(&mut self, name: &TableName, paths: &[FilePath]) -> Answer {
         let table = self.table(name)?;
-        let lifted: Vec<FilePath> = table
+        let apart = table.files.values().filter(|file| file.apart.is_some());
+        let marked: BTreeSet<&FilePath> = table
             .quarantine
             .keys()
+            .chain(apart.map(|file| &file.path))
+            .collect();
+        let lifted: Vec<FilePath> = marked
+            .into_iter()
             .filter(|path| paths.is_empty() || paths.contains(path))
             .cloned()
             .collect();
@@ -195,12 +199,13 @@ impl Draft {
     }
 
     /// The table, if evidence begun at that entry still means something for it.
-    fn table_at(&self, name: &TableName, evidence: Sequence) -> Result<&Table, Refusal> {
+    pub(super) fn table_at(&self, name: &TableName, evidence: Sequence) -> Result<&Table, Refusal> {
         let table = self.table(name)?;
         let oldest = table.remembered_from;
-        match evidence < oldest {
-            true => Err(Refusal::EvidenceTooOld { evidence, oldest }),
-            false => Ok(table),
+        match () {
+            () if evidence < oldest => Err(Refusal::EvidenceTooOld { evidence, oldest }),
+            () if evidence >= self.state.sequence => Err(Refusal::EvidenceUnknown(evidence)),
+            () => Ok(table),
         }
     }
 }
@@ -221,26 +226,44 @@ fn offer(state: &State, table: &Table, evidence: Sequence, file: &File) -> Offer
         .garbage
         .get(path)
         .is_some_and(|garbage| garbage.stage == Stage::Due);
-    if due || table.removed.get(path).is_some_and(|at| *at > evidence) {
+    if table.is_consumed(path, &file.identity) {
+        return Offer::Known;
+    }
+    if due
+        || table
+            .removed
+            .get(path)
+            .is_some_and(|removed| removed.at > evidence)
+    {
         return Offer::Later;
     }
     if table.is_quarantined(path, &file.identity) {
         return Offer::Quarantined;
     }
+    let ours = is_ours(state, path);
     if let Some(live) = table.files.get(path) {
         return match () {
             () if live.identity == file.identity => Offer::Known,
+            () if ours && table.spec.catalog == Catalog::Native => Offer::Known,
             () if live.added > evidence || table.held.contains_key(path) => Offer::Later,
             () => Offer::Overwritten,
         };
     }
-    match table.consumed.get(path) {
-        None => Offer::New,
-        Some(identity) if *identity == file.identity => Offer::Known,
-        Some(_) if table.spec.catalog == Catalog::InPlace => Offer::New,
-        Some(_) if table.spec.rewritten == Rewritten::Add => Offer::New,
-        Some(_) => Offer::Changed,
+    if ours {
+        return Offer::Later;
     }
+    let sourced = matches!(table.spec.catalog, Catalog::Output { .. });
+    match table.consumed.contains_key(path) {
+        true if sourced && table.spec.rewritten == Rewritten::Report => Offer::Changed,
+        _ => Offer::New,
+    }
+}
+
+/// Whether an attempt of this journal wrote it. What it holds is in the table already, or an ended attempt's late
+/// write: in no case new rows.
+fn is_ours(state: &State, path: &FilePath) -> bool {
+    let journal = OutputName::parse(path.name()).map(|name| name.journal);
+    names::is_own_object(path) || (path.place == Place::Root && journal.is_some() && journal == state.journal)
 }
 
 /// What differs between two specs that one table cannot have one after the other.
@@ -262,9 +285,28 @@ fn differs(table: &TableName, difference: &str) -> Refusal {
 
 /// Reasons come from outside and stay in the state: they are cut to a bound.
 pub(super) fn bounded(mark: Quarantined) -> Quarantined {
-    let reason: String = mark.reason.chars().take(REASON_CHARS_MAX).collect();
     Quarantined {
-        reason: reason.into(),
+        reason: cut(&mark.reason),
         ..mark
+    }
+}
+
+/// The same for the end of an attempt.
+pub(super) fn bounded_reason(why: &ReleaseReason) -> ReleaseReason {
+    match why {
+        ReleaseReason::NodeFault(error) => ReleaseReason::NodeFault(cut(error)),
+        ReleaseReason::StoreFault(error) => ReleaseReason::StoreFault(cut(error)),
+        ReleaseReason::InputFault(error) => ReleaseReason::InputFault(cut(error)),
+        ReleaseReason::Drained
+        | ReleaseReason::TakenOver
+        | ReleaseReason::Stalled
+        | ReleaseReason::InputsChanged => why.clone(),
+    }
+}
+
+fn cut(reason: &Arc<str>) -> Arc<str> {
+    match reason.char_indices().nth(REASON_CHARS_MAX) {
+        None => reason.clone(),
+        Some((end, _)) => reason[..end].into(),
     }
 }

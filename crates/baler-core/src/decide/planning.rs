@@ -1,7 +1,5 @@
 //! A poll: plan what the worker's capacity is evidence for, then grant what it has slots for.
 
-use std::collections::BTreeSet;
-
 use super::{Answer, Draft};
 use crate::event::Event;
 use crate::file::FilePath;
@@ -15,7 +13,7 @@ use crate::state::{State, Table};
 impl Draft {
     pub(super) fn poll(&mut self, poll: &Poll) -> Answer {
         if scheduler::free_ranges(&self.state, &poll.scope).len() < poll.slots {
-            self.plan(&poll.scope, poll.slots * JOBS_PLANNED_PER_SLOT);
+            self.plan(&poll.scope, poll.slots.saturating_mul(JOBS_PLANNED_PER_SLOT));
         }
         let free = scheduler::free_ranges(&self.state, &poll.scope);
         let grants = free.into_iter().take(poll.slots).map(|(job, range)| {
@@ -37,29 +35,20 @@ impl Draft {
         Ok(Reply::Granted(grants.collect()))
     }
 
-    /// Partitions are planned whole, so the number wanted is passed by the last partition's jobs at most.
     fn plan(&mut self, scope: &Scope, wanted: usize) {
         let mut planned = 0;
         let mut bytes_left = scope.bytes_left.unwrap_or(u64::MAX);
-        let busy: BTreeSet<(TableName, Partition)> = self
-            .state
-            .jobs
-            .values()
-            .map(|job| (job.table.clone(), job.partition.clone()))
-            .collect();
         let seen = self.state.clone();
         for (name, partition, table) in partitions(&seen, scope) {
-            if planned >= wanted {
-                return;
-            }
-            if busy.contains(&(name.clone(), partition.clone())) {
-                continue;
-            }
             let choice = planner::choose(&table.spec, &table.view(partition, seen.time));
             for proposal in choice.jobs {
                 let bytes: u64 = proposal.inputs.iter().map(|path| table.files[path].bytes()).sum();
-                if self.state.jobs.len() >= OPEN_JOBS_MAX || bytes > bytes_left {
+                if planned >= wanted || self.state.jobs.len() >= OPEN_JOBS_MAX {
                     return;
+                }
+                // What is too large now must not stop the smaller ones behind it.
+                if bytes > bytes_left {
+                    continue;
                 }
                 bytes_left -= bytes;
                 planned += 1;
@@ -94,19 +83,31 @@ impl Draft {
     }
 }
 
-/// The partitions inside the scope.
-fn partitions<'a>(
+/// The partitions inside the scope, each in its turn: first those after the one that was planned last. In any fixed
+/// order the first ones, while files keep arriving there, would starve the rest.
+pub(super) fn partitions<'a>(
     state: &'a State,
     scope: &'a Scope,
-) -> impl Iterator<Item = (&'a TableName, &'a Partition, &'a Table)> {
-    state
-        .tables
-        .iter()
-        .flat_map(|(name, table)| {
-            table
-                .partitions
-                .keys()
-                .map(move |partition| (name, partition, table))
-        })
+) -> Vec<(&'a TableName, &'a Partition, &'a Table)> {
+    let last = planned_last(state);
+    let tables = state.tables.iter();
+    let all = tables.flat_map(|(name, table)| table.partitions.keys().map(move |key| (name, key, table)));
+    let (mut after, before): (Vec<_>, Vec<_>) = all
         .filter(|(name, partition, _)| scope.covers(name, partition))
+        .partition(|(name, partition, _)| Some((*name, *partition)) > last);
+    after.extend(before);
+    after
+}
+
+/// Where the youngest job that is still known works.
+fn planned_last(state: &State) -> Option<(&TableName, &Partition)> {
+    let open = state
+        .jobs
+        .get_max()
+        .map(|(id, job)| (*id, (&job.table, &job.partition)));
+    let ended = state
+        .recent
+        .iter()
+        .map(|job| (job.id, (&job.table, &job.partition)));
+    ended.chain(open).max().map(|(_, place)| place)
 }

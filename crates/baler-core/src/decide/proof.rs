@@ -1,4 +1,7 @@
-//! Guarantee 1, checked before each commit: what was read is what was written, plus what a rule let go.
+//! Guarantee 1, checked before each commit: what was read is what was written, plus what a rule let go. The figures
+//! come from outside, so sums of rows are wider than any row count.
+
+use std::collections::BTreeSet;
 
 use crate::file::Digest;
 use crate::ids::JournalId;
@@ -19,7 +22,11 @@ pub(super) fn check_range(
             finished.reads.len()
         ));
     }
+    let mut parts = BTreeSet::new();
     for output in &finished.outputs {
+        if !parts.insert(output.part) {
+            return Err(format!("{} was written twice", output.path));
+        }
         if output.path != attempt.output(journal, &job.partition, output.part) {
             return Err(format!(
                 "{} is not a name that this attempt may write",
@@ -27,9 +34,12 @@ pub(super) fn check_range(
             ));
         }
     }
-    let read: u64 = finished.reads.iter().map(|read| read.rows).sum();
-    let written: u64 = finished.outputs.iter().map(|output| output.rows).sum();
-    let dropped: u64 = finished.drops.iter().map(|drop| drop.rows).sum();
+    if !finished.drops.is_empty() && !job.merge.is_keyed() {
+        return Err("rows were dropped, but the table keeps all".to_owned());
+    }
+    let read = sum(finished.reads.iter().map(|read| read.rows));
+    let written = sum(finished.outputs.iter().map(|output| output.rows));
+    let dropped = sum(finished.drops.iter().map(|drop| drop.rows));
     if read != written + dropped {
         return Err(format!(
             "{read} rows read, but {written} written and {dropped} dropped by rule"
@@ -48,8 +58,8 @@ pub(super) fn check_range(
 pub(super) fn check_job(job: &Job) -> Result<(), String> {
     for (index, input) in job.inputs.iter().enumerate() {
         let reads = || job.finished().map(|(_, finished)| finished.reads[index]);
-        let rows: u64 = reads().map(|read| read.rows).sum();
-        if rows != input.rows {
+        let rows = sum(reads().map(|read| read.rows));
+        if rows != u128::from(input.rows) {
             return Err(format!(
                 "{}: {rows} rows read, {} in its footer",
                 input.path, input.rows
@@ -64,4 +74,8 @@ pub(super) fn check_job(job: &Job) -> Result<(), String> {
         }
     }
     Ok(())
+}
+
+fn sum(rows: impl Iterator<Item = u64>) -> u128 {
+    rows.map(u128::from).sum()
 }

@@ -47,6 +47,9 @@ impl Draft {
                 });
             }
         }
+        if attempts.is_empty() {
+            return Ok(Reply::Done);
+        }
         self.done(Event::LeasesRewatched {
             attempts: attempts.to_vec(),
             watcher,

@@ -1,21 +1,29 @@
 //! A choice in the making: which files are taken, what became of the others, and the bounds of a job.
 
-use super::span::by_age;
 use super::{Choice, PartitionView, Proposal, SMALL_BELOW_TARGET_OVER, Verdict};
 use crate::file::{File, Level, Origin};
 use crate::job::Why;
-use crate::limits::{JOB_INPUTS_MAX, JOB_TARGETS_MAX, KEY_BOUND_BYTES_MAX};
+use crate::limits::{JOB_INPUTS_MAX, JOB_TARGETS_MAX, LEVEL_MAX};
 use crate::table::Leveled;
-use crate::time::StoreTime;
 
 /// A choice in the making. Files are named by their position in `PartitionView::files`.
 pub(super) struct Draft<'a> {
     pub(super) settings: &'a Leveled,
     files: &'a [&'a File],
+    facts: Vec<Facts>,
     target_bytes: u64,
-    now: StoreTime,
     verdicts: Vec<Option<Verdict>>,
     jobs: Vec<(Vec<u32>, Why)>,
+}
+
+/// What is asked of a file again and again, close together in memory.
+#[derive(Clone, Copy)]
+struct Facts {
+    bytes: u64,
+    /// Its place among all files of the view, oldest first.
+    age_rank: u32,
+    level: Level,
+    old: bool,
 }
 
 impl<'a> Draft<'a> {
@@ -23,24 +31,31 @@ impl<'a> Draft<'a> {
         Self {
             settings,
             files: &view.files,
+            facts: facts(&view.files, |file| {
+                view.now.since(file.identity.modified) >= settings.age
+            }),
             target_bytes: view.merge.target_bytes.max(1),
-            now: view.now,
             verdicts: vec![None; view.files.len()],
             jobs: Vec::new(),
         }
     }
 
-    pub(super) fn file(&self, at: u32) -> &'a File {
-        self.files[at as usize]
+    pub(super) fn bytes(&self, at: u32) -> u64 {
+        self.facts[at as usize].bytes
     }
 
-    pub(super) fn bytes(&self, at: u32) -> u64 {
-        self.file(at).bytes()
+    fn level(&self, at: u32) -> Level {
+        self.facts[at as usize].level
+    }
+
+    /// Sorts by age; busy files count as the youngest.
+    pub(super) fn age_rank(&self, at: u32) -> u32 {
+        self.facts.get(at as usize).map_or(at, |facts| facts.age_rank)
     }
 
     /// Whether Baler wrote it: what it did not write costs nothing to rewrite for the first time.
     pub(super) fn is_rewritten(&self, at: u32) -> bool {
-        self.file(at).level > Level(0)
+        self.level(at) > Level(0)
     }
 
     pub(super) fn is_small(&self, at: u32) -> bool {
@@ -48,7 +63,7 @@ impl<'a> Draft<'a> {
     }
 
     pub(super) fn is_old(&self, at: u32) -> bool {
-        self.now.since(self.file(at).identity.modified) >= self.settings.age
+        self.facts[at as usize].old
     }
 
     pub(super) fn is_taken(&self, at: u32) -> bool {
@@ -60,10 +75,14 @@ impl<'a> Draft<'a> {
         self.verdicts[at as usize].is_some()
     }
 
-    /// Whether it may be taken: it is neither busy nor kept apart. Positions behind the view's files are busy ones.
+    /// Positions behind the view's files are those of busy ones.
+    pub(super) fn is_busy(&self, at: u32) -> bool {
+        at as usize >= self.files.len()
+    }
+
+    /// Whether it may be taken: it is neither busy nor kept apart.
     pub(super) fn is_free(&self, at: u32) -> bool {
-        let verdict = self.verdicts.get(at as usize);
-        verdict.is_some_and(|verdict| *verdict != Some(Verdict::KeptApart))
+        !self.is_busy(at) && self.verdicts[at as usize] != Some(Verdict::KeptApart)
     }
 
     pub(super) fn jobs(&self) -> usize {
@@ -79,7 +98,7 @@ impl<'a> Draft<'a> {
 
     /// Whether `light` bytes are worth that `heavy` bytes are rewritten for them.
     pub(super) fn is_worth(&self, heavy: u64, light: u64) -> bool {
-        u128::from(heavy) <= u128::from(light) * u128::from(self.settings.fan_out)
+        u128::from(heavy) <= u128::from(light) * u128::from(self.settings.fan_out.max(1))
     }
 
     /// Whether merging these leaves fewer files.
@@ -87,33 +106,19 @@ impl<'a> Draft<'a> {
         bytes.div_ceil(self.target_bytes).max(1) < files as u64
     }
 
-    /// Whether these have been through one merge together, so that another would give the same again. That can
-    /// be when sizes come out below what was aimed at, or when keys differ only beyond what bounds hold: without
-    /// this, such files would be merged for ever.
+    /// Whether merging these would give the same again: they came out of one merge, or have all been through as
+    /// many as there are levels. That is so when outputs come out smaller than was aimed at, or when keys differ only
+    /// beyond what bounds hold. Every other job lifts some file by a level; so planning ends, whatever merges make.
+    /// The old ones of the second kind are tried once more, as their outputs are young.
     pub(super) fn is_merged_before(&self, files: impl Iterator<Item = u32> + Clone) -> bool {
-        let mut origins = files.clone().map(|at| self.file(at).origin);
+        let mut origins = files.clone().map(|at| self.files[at as usize].origin);
         let first = origins.next();
         let by_one_job = matches!(first, Some(Origin::Job(_))) && origins.all(|origin| Some(origin) == first);
-        by_one_job || self.is_beyond_bounds(files)
+        by_one_job || self.are_young_at_the_top(files)
     }
 
-    /// Whether these are all Baler's, and their keys agree in as many bytes as are kept of a bound.
-    fn is_beyond_bounds(&self, files: impl Iterator<Item = u32>) -> bool {
-        const LENGTH: usize = KEY_BOUND_BYTES_MAX - 1;
-        let mut head: Option<&[u8]> = None;
-        for at in files {
-            let file = self.file(at);
-            let Some(keys) = file.keys.as_ref().filter(|_| file.origin != Origin::Foreign) else {
-                return false;
-            };
-            let (Some(min), Some(max)) = (keys.min.get(..LENGTH), keys.max.get(..LENGTH)) else {
-                return false;
-            };
-            if min != max || *head.get_or_insert(min) != min {
-                return false;
-            }
-        }
-        head.is_some()
+    fn are_young_at_the_top(&self, mut files: impl Iterator<Item = u32>) -> bool {
+        files.all(|at| self.level(at) >= Level(LEVEL_MAX) && !self.is_old(at))
     }
 
     /// Says what becomes of a file, unless that has been said.
@@ -133,18 +138,15 @@ impl<'a> Draft<'a> {
     /// The choice: jobs of the lowest level first, then the one with the oldest file.
     pub(super) fn finish(mut self) -> Choice {
         for (inputs, _) in &mut self.jobs {
-            inputs.sort_by(|&a, &b| by_age(self.files[a as usize], self.files[b as usize]));
+            inputs.sort_unstable_by_key(|&at| self.facts[at as usize].age_rank);
         }
-        let mut order: Vec<usize> = (0..self.jobs.len()).collect();
-        let lowest = |inputs: &[u32]| inputs.iter().map(|&at| self.file(at).level).min();
-        order.sort_by_cached_key(|&job| {
+        let urgency = |job: usize| {
             let inputs = &self.jobs[job].0;
-            let oldest = inputs.first().map(|&at| self.file(at));
-            (
-                lowest(inputs),
-                oldest.map(|file| (file.added, file.identity.modified, &file.path)),
-            )
-        });
+            let lowest = inputs.iter().map(|&at| self.level(at)).min();
+            (lowest, inputs.first().map(|&at| self.age_rank(at)))
+        };
+        let mut order: Vec<usize> = (0..self.jobs.len()).collect();
+        order.sort_by_cached_key(|&job| urgency(job));
         let mut position = vec![0; order.len()];
         for (at, &job) in order.iter().enumerate() {
             position[job] = at;
@@ -161,29 +163,60 @@ impl<'a> Draft<'a> {
 
     fn proposal(&self, (inputs, why): &(Vec<u32>, Why)) -> Proposal {
         Proposal {
-            inputs: inputs.iter().map(|&at| self.file(at).path.clone()).collect(),
+            inputs: inputs
+                .iter()
+                .map(|&at| self.files[at as usize].path.clone())
+                .collect(),
             output_level: self.output_level(inputs),
             why: why.clone(),
         }
     }
 
-    /// One up, unless the inputs of the top level outweigh the others, or one file all others: then they take in
-    /// what comes from below and stay where they are. So a level stands for a doubling.
+    /// One up, unless the inputs of the top level outweigh those from below: then they take them in and stay where
+    /// they are.
     fn output_level(&self, inputs: &[u32]) -> Level {
-        let level = |at: u32| self.file(at).level;
-        let top = inputs.iter().map(|&at| level(at)).max().unwrap_or_default();
-        let (mut total, mut at_top, mut largest) = (0u64, 0u64, 0u64);
+        let top = inputs.iter().map(|&at| self.level(at)).max().unwrap_or_default();
+        let (mut at_top, mut below) = (0u64, 0u64);
         for &at in inputs {
-            total = total.saturating_add(self.bytes(at));
-            if level(at) == top {
-                at_top = at_top.saturating_add(self.bytes(at));
-                largest = largest.max(self.bytes(at));
-            }
+            let sum = if self.level(at) == top {
+                &mut at_top
+            } else {
+                &mut below
+            };
+            *sum = sum.saturating_add(self.bytes(at));
         }
-        let from_below = at_top < total;
-        let absorbs = largest > total / 2 || (from_below && at_top > total / 2);
-        if absorbs && top > Level(0) { top } else { top.up() }
+        let has_below = inputs.iter().any(|&at| self.level(at) < top);
+        if has_below && at_top > below {
+            top
+        } else {
+            top.up()
+        }
     }
+}
+
+fn facts(files: &[&File], is_old: impl Fn(&File) -> bool) -> Vec<Facts> {
+    let fact = |file: &&File| Facts {
+        bytes: file.bytes(),
+        age_rank: 0,
+        level: file.level,
+        old: is_old(file),
+    };
+    let mut facts: Vec<Facts> = files.iter().map(fact).collect();
+    for (rank, at) in (0u32..).zip(by_age(files)) {
+        facts[at as usize].age_rank = rank;
+    }
+    facts
+}
+
+/// Positions, oldest first: the order in which ties are broken.
+fn by_age(files: &[&File]) -> impl Iterator<Item = u32> {
+    let aged = |(at, file): (u32, &&File)| (file.added, file.identity.modified, at);
+    let mut order: Vec<_> = (0u32..).zip(files).map(aged).collect();
+    order.sort_by(|a, b| {
+        let path = |at: u32| &files[at as usize].path;
+        (a.0, a.1).cmp(&(b.0, b.1)).then_with(|| path(a.2).cmp(path(b.2)))
+    });
+    order.into_iter().map(|(_, _, at)| at)
 }
 
 fn placed(verdict: Option<Verdict>, position: &[usize]) -> Verdict {

@@ -17,7 +17,7 @@ use std::collections::BTreeMap;
 
 use super::company::{Row, merge_unsorted};
 use super::draft::Draft;
-use super::span::{Span, by_age, clusters, spans};
+use super::span::{Span, clusters, spans};
 use super::{Choice, PartitionView, Policy, Verdict, overlap};
 use crate::file::File;
 use crate::ids::JobId;
@@ -68,7 +68,7 @@ fn choose_unsorted(view: &PartitionView<'_>, draft: &mut Draft<'_>) {
             draft.say(at, Verdict::Healthy);
         }
     }
-    small.sort_by(|&a, &b| by_age(draft.file(a), draft.file(b)));
+    small.sort_unstable_by_key(|&at| draft.age_rank(at));
     merge_unsorted(small, draft);
 }
 
@@ -90,12 +90,12 @@ fn choose_sorted(view: &PartitionView<'_>, draft: &mut Draft<'_>) {
     row.merge(draft);
 }
 
-/// Spans of all files. Those that may not be taken are among them, if their keys are known: they are where no merge
-/// may reach across.
+/// Spans of all files, the busy ones too: no merge may reach across those. If their keys are not known, they are
+/// left out, as nothing else could be planned until they are free again.
 fn spans_with_busy(view: &PartitionView<'_>, draft: &Draft<'_>) -> Vec<Span> {
     let all: Vec<&File> = view.files.iter().chain(&view.busy).copied().collect();
-    let mut spans = spans(&all, view.merge.is_keyed());
-    spans.retain(|span| draft.is_free(span.file) || span.is_known());
+    let mut spans = spans(&all, view.merge.is_keyed(), |at| draft.age_rank(at));
+    spans.retain(|span| span.is_known() || !draft.is_busy(span.file));
     spans
 }
 
@@ -114,10 +114,11 @@ fn leave_or_work_down(cluster: &[Span], draft: &mut Draft<'_>) {
         .filter(|span| draft.is_free(span.file))
         .collect();
     overlap::work_down(&free, draft);
-    let verdict = if cluster.len() > 1 {
-        Verdict::WaitsForBusy
-    } else {
-        Verdict::Healthy
+    let busy = cluster.iter().any(|span| draft.is_busy(span.file));
+    let verdict = match (cluster.len(), busy) {
+        (1, _) => Verdict::Healthy,
+        (_, true) => Verdict::WaitsForBusy,
+        (_, false) => Verdict::KeptApart,
     };
     free.iter().for_each(|span| draft.say(span.file, verdict));
 }
@@ -138,7 +139,10 @@ impl Apart {
             }
         }
         for group in groups.values_mut() {
-            group.sort_by(|&a, &b| by_age(files[a as usize], files[b as usize]));
+            group.sort_by_key(|&at| {
+                let file = files[at as usize];
+                (file.added, file.identity.modified, &file.path)
+            });
         }
         Self { groups, turn: 0 }
     }

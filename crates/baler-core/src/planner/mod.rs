@@ -12,6 +12,21 @@ mod heaviest;
 mod span;
 mod untaken;
 
+#[cfg(test)]
+mod laws;
+#[cfg(test)]
+mod leveled_tests;
+#[cfg(test)]
+mod naive;
+#[cfg(test)]
+mod scenarios;
+#[cfg(test)]
+mod simulator;
+#[cfg(test)]
+mod standing;
+#[cfg(test)]
+mod text;
+
 pub use leveled::LeveledPolicy;
 
 use std::fmt;
@@ -96,9 +111,9 @@ pub enum Verdict {
     WaitsForTurn,
     /// To be merged with files that are busy now.
     WaitsForBusy,
-    /// It failed together with another file, and that one is tried first.
+    /// It failed together with another file: the two share no job, and at most one of them is taken at a time.
     KeptApart,
-    /// It came out of the same merge as all that it could be merged with: merging again would change nothing.
+    /// It has been merged with all that it could be merged with: merging again would change nothing.
     MergedBefore,
 }
 
@@ -121,10 +136,8 @@ impl fmt::Display for Verdict {
                 f.write_str("waits for its turn: together with these jobs it would be too large")
             }
             Self::WaitsForBusy => f.write_str("waits for files that are being merged now"),
-            Self::KeptApart => f.write_str("waits for a file that it failed together with"),
-            Self::MergedBefore => {
-                f.write_str("came out of one merge with all that it overlaps or lies beside")
-            }
+            Self::KeptApart => f.write_str("kept apart from a file that it failed together with"),
+            Self::MergedBefore => f.write_str("merged before with all that it could be merged with"),
         }
     }
 }

@@ -14,7 +14,6 @@ use super::span::{Span, clusters};
 use super::untaken::Untaken;
 use super::weights::Weights;
 use crate::job::Why;
-use crate::limits::JOB_INPUTS_MAX;
 
 /// Whether a whole cluster makes one job.
 pub(super) fn is_one_job(cluster: &[Span], draft: &Draft<'_>) -> bool {
@@ -42,7 +41,8 @@ fn work_down_cluster(cluster: &[Span], draft: &mut Draft<'_>) {
     let jobs_before = draft.jobs();
     let weights = Weights::of(cluster, draft);
     let balance = weights.balance(0..cluster.len());
-    if balance.is_worth_it(draft) {
+    let worth_it = balance.is_worth_it(draft);
+    if worth_it {
         if fits(cluster, draft) {
             draft.take(files(cluster).collect(), Why::Overlap);
             return;
@@ -51,12 +51,12 @@ fn work_down_cluster(cluster: &[Span], draft: &mut Draft<'_>) {
     }
     if draft.jobs() == jobs_before {
         take_windows(cluster, &weights, draft);
-        let light = untaken_light(cluster, &weights, draft);
-        if light.len() < cluster.len() {
-            work_down(&light, draft);
-        }
     }
-    let verdict = if draft.jobs() > jobs_before && balance.is_worth_it(draft) {
+    if !worth_it {
+        // The light ones are less than half of the bytes, so this does not go deep.
+        work_down(&untaken_light(cluster, &weights, draft), draft);
+    }
+    let verdict = if worth_it && draft.jobs() > jobs_before {
         Verdict::WaitsForTurn
     } else {
         balance.verdict(draft)
@@ -110,11 +110,12 @@ fn take_windows(cluster: &[Span], weights: &Weights, draft: &mut Draft<'_>) {
         let mut bytes = draft.bytes(span.file);
         untaken.for_each_over(span, |other| {
             let next = bytes.saturating_add(draft.bytes(cluster[other].file));
-            if other != at && draft.fits(window.len() + 1, next) {
+            let has_room = draft.fits(window.len() + 1, next);
+            if other != at && has_room {
                 window.push(other);
                 bytes = next;
             }
-            window.len() < JOB_INPUTS_MAX
+            has_room || other == at
         });
         let inputs: Vec<u32> = window.iter().map(|&at| cluster[at].file).collect();
         if inputs.len() > 1 && !draft.is_merged_before(inputs.iter().copied()) {

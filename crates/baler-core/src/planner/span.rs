@@ -4,8 +4,6 @@
 //! key; otherwise it ends at it, and edges that touch do not overlap. Then a file of a single key has an empty
 //! span: it overlaps what lies on both sides of that key, and no other file of the same single key.
 
-use std::cmp::Ordering;
-
 use crate::file::File;
 
 /// A file on the line of keys.
@@ -32,27 +30,20 @@ impl Span {
     }
 }
 
-/// The order in which files break ties: oldest first.
-pub(super) fn by_age(a: &File, b: &File) -> Ordering {
-    (a.added, a.identity.modified)
-        .cmp(&(b.added, b.identity.modified))
-        .then_with(|| a.path.cmp(&b.path))
-}
-
-/// The spans of `files`, by start, then end, then age.
-pub(super) fn spans(files: &[&File], keyed: bool) -> Vec<Span> {
+/// The spans of `files`, by start, then end, then as `tie` says.
+pub(super) fn spans(files: &[&File], keyed: bool, tie: impl Fn(u32) -> u32) -> Vec<Span> {
     let mut spans: Vec<Span> = (0u32..).zip(files).map(|(at, _)| Span::unknown(at)).collect();
     for (bound, rank) in ranked(files) {
         let span = &mut spans[bound.file as usize];
-        match bound.side {
-            Side::Min => span.start = 2 * rank,
-            Side::Max => span.end = 2 * rank + u32::from(keyed),
+        if bound.is_max {
+            span.end = 2 * rank + u32::from(keyed);
+        } else {
+            span.start = 2 * rank;
         }
     }
-    spans.sort_by(|a, b| {
-        (a.start, a.end)
-            .cmp(&(b.start, b.end))
-            .then_with(|| by_age(files[a.file as usize], files[b.file as usize]))
+    spans.sort_unstable_by(|a, b| {
+        let ends = (a.start, a.end).cmp(&(b.start, b.end));
+        ends.then_with(|| tie(a.file).cmp(&tie(b.file)))
     });
     spans
 }
@@ -66,51 +57,55 @@ pub(super) fn clusters(spans: &[Span]) -> impl Iterator<Item = &[Span]> {
     })
 }
 
-#[derive(Clone, Copy)]
-enum Side {
-    Min,
-    Max,
-}
-
-#[derive(Clone, Copy)]
-struct Bound<'a> {
-    /// The first bytes, so that most comparisons need not follow a pointer.
-    head: u128,
-    key: &'a [u8],
-    file: u32,
-    side: Side,
-}
-
 /// Every known bound with its rank among all of them, from 1 on. Ranges whose ends are swapped count as unknown.
-fn ranked<'a>(files: &[&'a File]) -> impl Iterator<Item = (Bound<'a>, u32)> + use<'a> {
+fn ranked(files: &[&File]) -> impl Iterator<Item = (Bound, u32)> {
     let mut bounds = Vec::with_capacity(files.len() * 2);
-    for (at, file) in (0u32..).zip(files) {
-        if let Some(keys) = file.keys.as_ref().filter(|keys| keys.min <= keys.max) {
-            bounds.push(bound(&keys.min, at, Side::Min));
-            bounds.push(bound(&keys.max, at, Side::Max));
+    for (file, &read) in (0u32..).zip(files) {
+        if let Some(keys) = read.keys.as_ref().filter(|keys| keys.min <= keys.max) {
+            bounds.push(Bound::new(&keys.min, file, false));
+            bounds.push(Bound::new(&keys.max, file, true));
         }
     }
-    bounds.sort_unstable_by(|a, b| (a.head, a.key).cmp(&(b.head, b.key)));
+    bounds.sort_unstable_by(|a, b| a.head.cmp(&b.head).then_with(|| a.key(files).cmp(b.key(files))));
     let mut rank = 0;
-    let mut last: Option<(u128, &[u8])> = None;
+    let mut last: Option<Bound> = None;
     bounds.into_iter().map(move |bound| {
-        let key = (bound.head, bound.key);
-        if last != Some(key) {
+        let is_last = |last: Bound| last.head == bound.head && last.key(files) == bound.key(files);
+        if !last.is_some_and(is_last) {
             rank += 1;
-            last = Some(key);
+            last = Some(bound);
         }
         (bound, rank)
     })
 }
 
-fn bound(key: &[u8], file: u32, side: Side) -> Bound<'_> {
-    let mut head = [0; 16];
-    let length = key.len().min(head.len());
-    head[..length].copy_from_slice(&key[..length]);
-    Bound {
-        head: u128::from_be_bytes(head),
-        key,
-        file,
-        side,
+/// One end of a file's keys.
+#[derive(Clone, Copy)]
+struct Bound {
+    /// The first bytes, so that most comparisons need not look the key up.
+    head: [u64; 2],
+    file: u32,
+    is_max: bool,
+}
+
+impl Bound {
+    fn new(key: &[u8], file: u32, is_max: bool) -> Self {
+        let mut bytes = [0; 16];
+        let length = key.len().min(bytes.len());
+        bytes[..length].copy_from_slice(&key[..length]);
+        let head = u128::from_be_bytes(bytes);
+        Self {
+            head: [(head >> 64) as u64, head as u64],
+            file,
+            is_max,
+        }
+    }
+
+    fn key<'f>(&self, files: &[&'f File]) -> &'f [u8] {
+        let keys = files[self.file as usize]
+            .keys
+            .as_ref()
+            .expect("only known keys have bounds");
+        if self.is_max { &keys.max } else { &keys.min }
     }
 }

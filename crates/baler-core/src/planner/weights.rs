@@ -103,3 +103,38 @@ fn running_sums(spans: &[Span], draft: &Draft<'_>) -> Vec<u64> {
     });
     std::iter::once(0).chain(sums).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::super::simulator::{World, file, keyed, sorted};
+    use super::super::span::spans;
+    use super::*;
+    use crate::table::Leveled;
+
+    proptest! {
+        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+        #[test]
+        fn bytes_overlapped_are_those_of_every_file_that_overlaps(
+            files in prop::collection::vec((1u64..100, 0u64..12, 0u64..5), 1..20),
+            is_keyed: bool,
+        ) {
+            let named = |(at, (bytes, min, width)): (usize, (u64, u64, u64))| {
+                file(&format!("f{at}"), bytes, Some((min, min + width)))
+            };
+            let merge = if is_keyed { keyed() } else { sorted() };
+            let world = World::new(merge, files.into_iter().enumerate().map(named).collect());
+            let (view, settings) = (world.view(), Leveled::default());
+            let draft = Draft::new(&settings, &view);
+            let spans = spans(&view.files, is_keyed, |at| at);
+            for (span, bytes) in spans.iter().zip(bytes_overlapped(&spans, &draft)) {
+                let this = view.files[span.file as usize];
+                let others = view.files.iter().filter(|other| other.path != this.path);
+                let expected = others.filter(|other| world.overlap(this, other)).map(|other| other.bytes());
+                prop_assert_eq!(bytes, expected.sum::<u64>());
+            }
+        }
+    }
+}

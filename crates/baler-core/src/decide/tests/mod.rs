@@ -1,1 +1,20 @@
 //! Stories of the state machine: given these events, when this is asked, then this is decided.
+//!
+//! A story is told in whole entries. Every entry is checked against the invariants, and every story is replayed from
+//! its written form at each step: the same events must give the same state.
+
+mod fixtures;
+mod story;
+
+mod files;
+mod planning;
+
+mod completion;
+mod faults;
+mod leases;
+mod proof;
+mod publishing;
+
+mod collection;
+mod pins;
+mod time;

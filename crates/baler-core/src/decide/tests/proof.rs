@@ -1,0 +1,160 @@
+//! Guarantee 1: a result whose figures do not add up is refused.
+
+use super::fixtures::*;
+use super::story::{Story, Told, given};
+use crate::file::Digest;
+use crate::ids::{JobId, RangeId};
+use crate::job::Finished;
+use crate::request::{Finish, Request};
+
+fn merging(table: &str) -> Story {
+    given([added(table, ["a", "b"]), planned(table, 0, ["a", "b"]), leased(0)])
+}
+
+/// The right result with something wrong about it.
+fn offered(table: &str, twist: impl FnOnce(&mut Finished)) -> Told {
+    let story = merging(table);
+    let mut finish = finish(story.job(0), &story.attempt(0));
+    twist(&mut finish.finished);
+    story.when(Request::Finish(finish))
+}
+
+#[track_caller]
+fn refused(twist: impl FnOnce(&mut Finished), because: &str) {
+    let told = offered(NATIVE, twist).not_proved(because);
+    let story = told.go_on();
+    assert_eq!(story.live(NATIVE), paths(["a", "b"]));
+}
+
+#[test]
+fn proof_refuses_a_lost_doubled_or_changed_row() {
+    refused(|f| f.outputs[0].rows -= 1, "rows read");
+    refused(|f| f.outputs[0].rows += 1, "rows read");
+    refused(|f| f.outputs[0].digest = Digest(7), "digest");
+    refused(|f| f.outputs.clear(), "rows read");
+}
+
+#[test]
+fn proof_refuses_a_key_that_fell_into_no_range_or_into_two() {
+    refused(
+        |f| {
+            f.reads[0].rows -= 1;
+            f.outputs[0].rows -= 1;
+        },
+        "in its footer",
+    );
+    refused(
+        |f| {
+            f.reads[1].rows += 1;
+            f.outputs[0].rows += 1;
+        },
+        "in its footer",
+    );
+}
+
+#[test]
+fn proof_refuses_rows_that_are_not_those_once_written() {
+    let story = merging(NATIVE);
+    let first = finish(story.job(0), &story.attempt(0));
+    let output = first.finished.outputs[0].path.to_string();
+    let story = story
+        .after(Request::Finish(first))
+        .and([planned(NATIVE, 1, [output.as_str()]), leased(1)]);
+    let mut second = finish(story.job(1), &story.attempt(1));
+    second.finished.reads[0].digest = Digest(7);
+    second.finished.outputs[0].digest = Digest(7);
+    story
+        .when(Request::Finish(second))
+        .not_proved("not those that were written");
+}
+
+#[test]
+fn proof_refuses_figures_for_other_inputs() {
+    refused(|f| f.reads.truncate(1), "figures for 1");
+}
+
+#[test]
+fn proof_refuses_a_name_that_the_attempt_may_not_write() {
+    refused(|f| f.outputs[0].path = path("elsewhere.parquet"), "not a name");
+    refused(|f| f.outputs[0].part = 9, "not a name");
+}
+
+#[test]
+fn proof_refuses_one_output_under_two_figures() {
+    refused(
+        |f| {
+            let mut half = f.outputs[0].clone();
+            f.outputs[0].rows = ROWS;
+            half.rows = ROWS;
+            half.digest = Digest(0);
+            f.outputs.push(half);
+        },
+        "written twice",
+    );
+}
+
+#[test]
+fn proof_refuses_figures_that_wrap_around() {
+    refused(
+        |f| {
+            f.reads[0].rows = u64::MAX;
+            f.reads[1].rows = 2 * ROWS + 1;
+        },
+        "rows read",
+    );
+}
+
+#[test]
+fn a_drop_is_declared_counted_and_allowed_by_a_rule() {
+    let drop_b = |f: &mut Finished| {
+        let read = f.reads[1];
+        f.outputs[0].rows -= read.rows;
+        f.outputs[0].digest = f.reads[0].digest;
+        f.drops.push(dropped("last write wins", read.rows, read.digest));
+    };
+    refused(drop_b, "keeps all");
+    let story = offered(KEYED, drop_b).go_on();
+    assert_eq!(story.state.recent[0].rows_dropped, ROWS);
+    let uncounted = |f: &mut Finished| {
+        drop_b(f);
+        f.drops[0].rows -= 1;
+    };
+    offered(KEYED, uncounted).not_proved("rows read");
+}
+
+#[test]
+fn an_unproved_result_is_no_success_when_it_is_sent_again() {
+    let story = merging(NATIVE);
+    let mut wrong = finish(story.job(0), &story.attempt(0));
+    wrong.finished.outputs[0].rows -= 1;
+    let request = Request::Finish(wrong);
+    let told = story.when(request.clone()).not_proved("rows read");
+    let refusal = crate::request::Refusal::NoSuchLease {
+        job: JobId(0),
+        range: RangeId::Keys(0),
+    };
+    told.go_on().when(request).refused(refusal);
+}
+
+#[test]
+fn publishing_cannot_be_finished_like_a_range() {
+    let story = merging(PLACE);
+    let request = Request::Finish(finish(story.job(0), &story.attempt(0)));
+    let story = story.after(request);
+    let attempt = story.attempt_at(0, RangeId::Publish);
+    let mut finished = finished(story.job(0), &attempt);
+    finished.outputs.clear();
+    finished.reads.iter_mut().for_each(|read| {
+        read.rows = 0;
+        read.digest = Digest(0);
+    });
+    let request = Finish {
+        finished,
+        ..finish(story.job(0), &attempt)
+    };
+    let refusal = crate::request::Refusal::NoSuchLease {
+        job: JobId(0),
+        range: RangeId::Publish,
+    };
+    story.when(Request::Finish(request)).refused(refusal);
+}
