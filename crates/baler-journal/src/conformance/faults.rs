@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use baler_core::ids::{Sequence, TableName};
+use baler_core::ids::{PinId, Sequence, TableName};
 use baler_core::request::{Refusal, Reply, Request};
 use baler_core::time::Millis;
 use tokio::time::{sleep, timeout};
@@ -17,6 +17,10 @@ use crate::replica::{Replica, Settings};
 use crate::store::{Fault, Gate, Operation, Store, StoreError};
 
 const SECOND: &str = "journal/00000000000000000002";
+const NO_PIN: PinId = PinId {
+    version: Sequence(1),
+    index: 0,
+};
 const THIRD: &str = "journal/00000000000000000003";
 
 fn killed() -> Fault {
@@ -109,7 +113,7 @@ pub async fn nobody_is_answered_while_the_outcome_is_unknown(site: Site) {
     sleep(Duration::from_millis(20)).await;
     let mut second = tokio::spawn({
         let replica = replica.clone();
-        async move { replica.submit(Request::Unpin(Sequence(1))).await }
+        async move { replica.submit(Request::Unpin(NO_PIN)).await }
     });
     assert!(
         timeout(Duration::from_millis(80), &mut first).await.is_err(),
@@ -123,7 +127,7 @@ pub async fn nobody_is_answered_while_the_outcome_is_unknown(site: Site) {
     assert!(site.faults().faults_left() > 0);
     assert!(site.faults().land_late().await.contains(&true));
     assert_eq!(first.await.expect("no panic"), Ok(Reply::Done));
-    let refused = Ok(Reply::Refused(Refusal::NoSuchPin(Sequence(1))));
+    let refused = Ok(Reply::Refused(Refusal::NoSuchPin(NO_PIN)));
     assert_eq!(second.await.expect("no panic"), refused);
     assert_eq!(site.replica().await.state(), replica.state());
     assert_eq!(replica.state().sequence, Sequence(2));

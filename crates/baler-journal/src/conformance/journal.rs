@@ -199,7 +199,7 @@ pub async fn a_refusal_is_given_only_on_a_state_caught_up_after_the_request_came
         panic!("the table can be pinned");
     };
     assert!(
-        stale.state().sequence < pin,
+        stale.state().sequence < pin.version,
         "the other replica has not heard of it"
     );
     assert_eq!(stale.submit(Request::Unpin(pin)).await, Ok(Reply::Done));

@@ -141,10 +141,11 @@ impl Builder {
                 self.table()?.consumed.insert(path, identity);
             }
             Kind::Removed(record) => {
-                let (path, at) = (convert::path(record.path)?, Sequence(record.at));
+                let (path, removed) = convert::removed(record)?;
                 let table = self.table()?;
-                table.removed_order.entry(at).or_default().push_back(path.clone());
-                table.removed.insert(path, at);
+                let order = table.removed_order.entry(removed.at).or_default();
+                order.push_back(path.clone());
+                table.removed.insert(path, removed);
             }
             Kind::Quarantined(record) => {
                 let mark = convert::quarantined(record)?;
@@ -175,8 +176,8 @@ impl Builder {
                     .insert((token.sequence, token.index), leftover);
             }
             Kind::Pin(record) => {
-                let (entry, pin) = convert::pin(record);
-                self.state.pins.insert(entry, pin);
+                let (id, pin) = convert::pin(record);
+                self.state.pins.insert(id, pin);
             }
             Kind::Mark(record) => {
                 let time = StoreTime {

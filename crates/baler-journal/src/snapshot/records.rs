@@ -176,6 +176,9 @@ pub(super) struct RemovedRecord {
     pub(super) path: Option<PathRecord>,
     #[prost(uint64, tag = "2")]
     pub(super) at: u64,
+    /// The version whose rows are in outputs, if it was consumed.
+    #[prost(message, optional, tag = "3")]
+    pub(super) consumed: Option<IdentityRecord>,
 }
 
 #[derive(Clone, PartialEq, Message)]
@@ -273,7 +276,9 @@ pub(super) struct LeftoverRecord {
 #[derive(Clone, PartialEq, Message)]
 pub(super) struct PinRecord {
     #[prost(uint64, tag = "1")]
-    pub(super) pin: u64,
+    pub(super) version: u64,
+    #[prost(uint32, tag = "5")]
+    pub(super) index: u32,
     #[prost(string, tag = "2")]
     pub(super) table: String,
     #[prost(string, tag = "3")]
