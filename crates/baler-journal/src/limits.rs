@@ -59,8 +59,8 @@ pub const PROBE_WRITERS: usize = 8;
 /// Names they race for.
 pub const PROBE_NAMES: usize = 24;
 
-/// The same in a directory, where each write waits for the disk.
-pub const PROBE_NAMES_LOCAL: usize = 2;
+/// Writers in a directory, where each write waits for the disk; they race for one name.
+pub const PROBE_WRITERS_LOCAL: usize = 4;
 
 const _: () = assert!(SNAPSHOT_EVERY * 2 <= BLOCK, "two snapshots fit in a block");
 const _: () = assert!(BATCH_BYTES_MAX < ENTRY_BYTES_MAX);

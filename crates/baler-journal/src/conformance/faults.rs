@@ -5,22 +5,22 @@ use std::time::Duration;
 
 use baler_core::ids::{PinId, Sequence, TableName};
 use baler_core::request::{Refusal, Reply, Request};
+use baler_core::time::Millis;
 use tokio::time::{sleep, timeout};
 
 use super::{JOURNAL, Site, create_table, settings, tick_proposal};
-
-const NO_PIN: PinId = PinId {
-    version: Sequence(1),
-    index: 0,
-};
 use crate::error::JournalError;
 use crate::journal::Appended;
 use crate::limits::TRIES_MAX;
 use crate::object_log::Access;
 use crate::replica::{Replica, Settings};
-use crate::store::{Fault, Operation, Store, StoreError};
+use crate::store::{Fault, Gate, Operation, Store, StoreError};
 
 const SECOND: &str = "journal/00000000000000000002";
+const NO_PIN: PinId = PinId {
+    version: Sequence(1),
+    index: 0,
+};
 const THIRD: &str = "journal/00000000000000000003";
 
 fn killed() -> Fault {
@@ -72,30 +72,31 @@ pub async fn a_put_that_lands_late_is_committed_once(site: Site) {
 /// Somebody else fills the slot before the PUT lands: it never will, and the request is decided anew.
 pub async fn a_put_that_lands_too_late_is_decided_anew(site: Site) {
     let (slow, quick) = (site.begun().await, site.replica().await);
+    let gate = Gate::default();
     site.faults()
         .plan_times(TRIES_MAX as usize, Operation::Create, SECOND, &Fault::ApplyLate);
+    site.faults()
+        .plan(Operation::Create, SECOND, Fault::Hold(gate.clone()));
     let request = tokio::spawn({
         let slow = slow.clone();
         async move { slow.submit(create_table("t", 60)).await }
     });
-    while site.faults().faults_left() > 0 {
-        sleep(Duration::from_millis(1)).await;
-    }
+    gate.arrived().await;
     assert_eq!(quick.submit(create_table("t", 99)).await, Ok(Reply::Done));
+    gate.open();
     let reply = request.await.expect("no panic");
+    assert!(
+        matches!(reply, Ok(Reply::Refused(Refusal::TableDiffers { .. }))),
+        "{reply:?}"
+    );
     let landed = site.faults().land_late().await;
-    let state = site.replica().await.state();
-    let grace = state.tables[&TableName::from("t")].spec.grace;
-    // Either was first; what was answered must be what the journal says.
-    match reply {
-        Ok(Reply::Done) => assert_eq!(grace, baler_core::time::Millis::from_secs(60)),
-        Ok(Reply::Refused(Refusal::TableDiffers { .. })) => {
-            assert_eq!(grace, baler_core::time::Millis::from_secs(99));
-        }
-        other => panic!("answered {other:?}"),
-    }
     assert!(landed.iter().all(|landed| !landed), "the slot is taken for good");
-    assert_eq!(state.tables.len(), 1);
+    let state = site.replica().await.state();
+    assert_eq!(
+        state.tables[&TableName::from("t")].spec.grace,
+        Millis::from_secs(99)
+    );
+    assert_last(&site, &slow, 2).await;
 }
 
 /// ▲ Answers none of its requests while a slot's outcome is unknown.

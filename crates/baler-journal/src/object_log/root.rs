@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize};
 use super::names;
 use crate::checksum::Checksum;
 use crate::error::JournalError;
-use crate::limits::{FORMAT, PROBE_NAMES, PROBE_NAMES_LOCAL, PROBE_WRITERS};
-use crate::store::{Store, StoreError};
+use crate::limits::{FORMAT, PROBE_NAMES, PROBE_WRITERS, PROBE_WRITERS_LOCAL};
+use crate::store::{LOCAL_ENDPOINT, Store, StoreError};
 
 /// What `probed/<endpoint>` holds.
 #[derive(Debug, Serialize, Deserialize)]
@@ -78,29 +78,31 @@ async fn record(store: &dyn Store, path: &str, content: &impl Serialize) -> Resu
 /// writes then would pass.
 async fn probe(store: &Arc<dyn Store>, endpoint: String) -> Result<Probed, JournalError> {
     let round = Checksum(rand::random());
-    let local = endpoint == "file";
-    let names = if local { PROBE_NAMES_LOCAL } else { PROBE_NAMES };
-    let races = (0..names).map(|name| race(store, names::probe(round, name)));
+    let (writers, names) = match endpoint.as_str() {
+        LOCAL_ENDPOINT => (PROBE_WRITERS_LOCAL, 1),
+        _ => (PROBE_WRITERS, PROBE_NAMES),
+    };
+    let races = (0..names).map(|name| race(store, names::probe(round, name), writers));
     let result = try_join_all(races).await;
     join_all((0..names).map(async |name| store.delete(&names::probe(round, name)).await)).await;
     result?;
     Ok(Probed {
         endpoint,
-        writers: PROBE_WRITERS,
+        writers,
         names,
     })
 }
 
-async fn race(store: &Arc<dyn Store>, path: String) -> Result<(), JournalError> {
+async fn race(store: &Arc<dyn Store>, path: String, writers: usize) -> Result<(), JournalError> {
     let write = async |store: Arc<dyn Store>, path: String, writer: usize| {
         store.create(&path, Bytes::from(format!("writer {writer}"))).await
     };
-    let writers = (0..PROBE_WRITERS).map(|writer| {
+    let racers = (0..writers).map(|writer| {
         let (store, path) = (store.clone(), path.clone());
         tokio::spawn(async move { write(store, path, writer).await })
     });
     let mut winners = Vec::new();
-    for (writer, outcome) in join_all(writers).await.into_iter().enumerate() {
+    for (writer, outcome) in join_all(racers).await.into_iter().enumerate() {
         match outcome {
             Ok(Ok(())) => winners.push(writer),
             Ok(Err(StoreError::AlreadyExists { .. } | StoreError::Unknown { .. })) | Err(_) => {}
@@ -109,7 +111,7 @@ async fn race(store: &Arc<dyn Store>, path: String) -> Result<(), JournalError> 
     }
     let [winner] = winners[..] else {
         let why = format!(
-            "{} of {PROBE_WRITERS} writers were told that they created the same object",
+            "{} of {writers} writers were told that they created the same object",
             winners.len()
         );
         return Err(JournalError::UnsafeStore(why));

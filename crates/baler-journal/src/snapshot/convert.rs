@@ -9,14 +9,14 @@ use baler_core::garbage::{Garbage, Leftover, Original, Stage};
 use baler_core::ids::{JobId, Partition, PinId, RangeId, Sequence, TableName, Token};
 use baler_core::job::Job;
 use baler_core::names::Attempt;
-use baler_core::state::Pin;
+use baler_core::state::{Pin, Removed};
 use baler_core::time::{Millis, StoreTime};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::records::{
     FileRecord, GarbageRecord, IdentityRecord, JobRecord, KeysRecord, LeftoverRecord, PathRecord, PinRecord,
-    QuarantinedRecord, Wide,
+    QuarantinedRecord, RemovedRecord, Wide,
 };
 
 /// Why a record cannot be taken: in words, for an error that names the snapshot.
@@ -88,6 +88,24 @@ pub(super) fn identity(record: Option<IdentityRecord>) -> Result<Identity, Odd> 
         bytes,
         modified,
     })
+}
+
+pub(super) fn removed_record(path: &FilePath, removed: &Removed) -> RemovedRecord {
+    let Removed { at, consumed } = removed;
+    RemovedRecord {
+        path: Some(path_record(path)),
+        at: at.0,
+        consumed: consumed.as_ref().map(identity_record),
+    }
+}
+
+pub(super) fn removed(record: RemovedRecord) -> Result<(FilePath, Removed), Odd> {
+    let consumed = match record.consumed {
+        None => None,
+        some => Some(identity(some)?),
+    };
+    let at = Sequence(record.at);
+    Ok((path(record.path)?, Removed { at, consumed }))
 }
 
 /// Without its partition, which the record before it or the job names.
@@ -348,7 +366,7 @@ pub(super) fn pin_record(id: PinId, pin: &Pin) -> PinRecord {
         lifetime,
     } = pin;
     PinRecord {
-        pin: id.version.0,
+        version: id.version.0,
         index: id.index,
         table: table.to_string(),
         owner: owner.as_ref().to_owned(),
@@ -362,11 +380,9 @@ pub(super) fn pin(record: PinRecord) -> (PinId, Pin) {
         owner: record.owner.into(),
         lifetime: Millis(record.lifetime_ms),
     };
-    (
-        PinId {
-            version: Sequence(record.pin),
-            index: record.index,
-        },
-        pin,
-    )
+    let id = PinId {
+        version: Sequence(record.version),
+        index: record.index,
+    };
+    (id, pin)
 }

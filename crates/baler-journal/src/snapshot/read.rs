@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use baler_core::file::{File, FilePath};
 use baler_core::ids::{JobId, JournalId, Partition, Sequence, TableName, WatcherId};
-use baler_core::state::{Removed, State, Table};
+use baler_core::state::{State, Table};
 use baler_core::time::StoreTime;
 
 use super::convert::{self, Odd, from_json, required};
@@ -141,14 +141,11 @@ impl Builder {
                 self.table()?.consumed.insert(path, identity);
             }
             Kind::Removed(record) => {
-                let (path, at) = (convert::path(record.path)?, Sequence(record.at));
-                let consumed = record
-                    .consumed
-                    .map(|identity| convert::identity(Some(identity)))
-                    .transpose()?;
+                let (path, removed) = convert::removed(record)?;
                 let table = self.table()?;
-                table.removed_order.entry(at).or_default().push_back(path.clone());
-                table.removed.insert(path, Removed { at, consumed });
+                let order = table.removed_order.entry(removed.at).or_default();
+                order.push_back(path.clone());
+                table.removed.insert(path, removed);
             }
             Kind::Quarantined(record) => {
                 let mark = convert::quarantined(record)?;

@@ -176,6 +176,7 @@ pub(super) struct RemovedRecord {
     pub(super) path: Option<PathRecord>,
     #[prost(uint64, tag = "2")]
     pub(super) at: u64,
+    /// The version whose rows are in outputs, if it was consumed.
     #[prost(message, optional, tag = "3")]
     pub(super) consumed: Option<IdentityRecord>,
 }
@@ -275,15 +276,15 @@ pub(super) struct LeftoverRecord {
 #[derive(Clone, PartialEq, Message)]
 pub(super) struct PinRecord {
     #[prost(uint64, tag = "1")]
-    pub(super) pin: u64,
+    pub(super) version: u64,
+    #[prost(uint32, tag = "5")]
+    pub(super) index: u32,
     #[prost(string, tag = "2")]
     pub(super) table: String,
     #[prost(string, tag = "3")]
     pub(super) owner: String,
     #[prost(uint64, tag = "4")]
     pub(super) lifetime_ms: u64,
-    #[prost(uint32, tag = "5")]
-    pub(super) index: u32,
 }
 
 #[derive(Clone, Copy, PartialEq, Message)]

@@ -8,11 +8,10 @@ use bytes::Bytes;
 
 use super::convert::{
     file_record, garbage_record, identity_record, job_record, leftover_record, path_record, pin_record,
-    quarantined_record, to_json,
+    quarantined_record, removed_record, to_json,
 };
 use super::records::{
-    ConsumedRecord, Header, HeldRecord, Kind, MarkRecord, Record, RemovedRecord, TableRecord, Trailer,
-    WatcherRecord,
+    ConsumedRecord, Header, HeldRecord, Kind, MarkRecord, Record, TableRecord, Trailer, WatcherRecord,
 };
 use super::stream::MessageWriter;
 use crate::checksum::Checksum;
@@ -97,8 +96,8 @@ impl SnapshotWriter {
         for leftover in leftovers.values() {
             self.put(Kind::Leftover(leftover_record(leftover)))?;
         }
-        for (entry, pin) in pins {
-            self.put(Kind::Pin(pin_record(*entry, pin)))?;
+        for (id, pin) in pins {
+            self.put(Kind::Pin(pin_record(*id, pin)))?;
         }
         self.finish()
     }
@@ -140,17 +139,9 @@ impl SnapshotWriter {
             let (path, identity) = (Some(path_record(path)), Some(identity_record(identity)));
             self.put(Kind::Consumed(ConsumedRecord { path, identity }))?;
         }
-        for (at, paths) in removed_order {
-            for path in paths {
-                self.put(Kind::Removed(RemovedRecord {
-                    path: Some(path_record(path)),
-                    at: at.0,
-                    consumed: removed
-                        .get(path)
-                        .and_then(|removed| removed.consumed.as_ref())
-                        .map(identity_record),
-                }))?;
-            }
+        for path in removed_order.values().flatten() {
+            let removed = removed.get(path).expect("the order lists removed paths");
+            self.put(Kind::Removed(removed_record(path, removed)))?;
         }
         for mark in quarantine.values() {
             self.put(Kind::Quarantined(quarantined_record(mark)))?;

@@ -16,6 +16,9 @@ use object_store::local::LocalFileSystem;
 
 use super::{Object, ObjectMeta, ObjectStoreStore, Store, StoreError};
 
+/// The endpoint of every directory.
+pub const LOCAL_ENDPOINT: &str = "file";
+
 /// A directory on this machine.
 #[derive(Debug)]
 pub struct LocalStore {
@@ -38,7 +41,7 @@ impl LocalStore {
         let files = Arc::new(files.with_fsync(true));
         Ok(Self {
             root,
-            objects: ObjectStoreStore::new("file", files),
+            objects: ObjectStoreStore::new(LOCAL_ENDPOINT, files),
         })
     }
 

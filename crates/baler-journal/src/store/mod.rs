@@ -16,7 +16,7 @@ use bytes::Bytes;
 use futures::stream::BoxStream;
 
 pub use faulty::{Call, Fault, FaultyStore, Gate, Operation};
-pub use local::LocalStore;
+pub use local::{LOCAL_ENDPOINT, LocalStore};
 pub use memory::MemoryStore;
 pub use object::ObjectStoreStore;
 

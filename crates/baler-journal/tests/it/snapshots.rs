@@ -76,6 +76,7 @@ fn the_stories_reach_every_part_of_the_state() {
         "held",
         "consumed",
         "removed",
+        "gone after use",
         "remembered",
         "quarantine",
         "keys",
@@ -120,6 +121,9 @@ fn is_reached(state: &State, part: &str) -> bool {
         "held" => any_table(&|table| !table.held.is_empty()),
         "consumed" => any_table(&|table| table.consumed.len() > 1),
         "removed" => any_table(&|table| table.removed_order.values().any(|paths| paths.len() > 1)),
+        "gone after use" => {
+            any_table(&|table| table.removed.values().any(|removed| removed.consumed.is_some()))
+        }
         "remembered" => any_table(&|table| table.remembered_from.0 > 0),
         "quarantine" => any_table(&|table| !table.quarantine.is_empty()),
         "keys" => any_file(&|file| file.keys.is_some() && file.digest.is_some() && file.checksum.is_some()),
