@@ -105,6 +105,10 @@ async fn sweep(root: &Root, grace: Grace) -> Result<()> {
     for leftover in leftovers {
         let attempt = leftover.attempt;
         let found = left_behind(&root.site.root, &attempt)?;
+        if found.is_empty() {
+            // Only an empty folder goes; whatever comes later makes it anew.
+            let _ = std::fs::remove_dir(root.site.root.path().join(attempt.staging_folder()));
+        }
         let report = Request::ReportSweep {
             attempt,
             table: root.table.clone(),

@@ -33,6 +33,8 @@ const FOOTERS_AT_ONCE: usize = 8;
 /// How to look.
 #[derive(Clone, Debug)]
 pub struct Look {
+    /// The last entry known when looking begins.
+    pub evidence: Sequence,
     /// Leave files alone that were written less than this ago.
     pub settle: Duration,
     /// Only these folders.
@@ -111,7 +113,7 @@ pub fn look(
 ) -> Result<Findings> {
     let table = &state.tables[table];
     let mut findings = Findings {
-        evidence: state.sequence,
+        evidence: look.evidence,
         ..Findings::default()
     };
     let mut seen = BTreeSet::new();

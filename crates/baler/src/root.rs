@@ -92,10 +92,7 @@ impl Root {
         if let Some(source) = &site.source {
             refuse::check_source(source)?;
         }
-        let replica = match known {
-            true => open_replica(&site.root, Access::ReadWrite).await?,
-            false => create_replica(&site.root).await?,
-        };
+        let replica = create_replica(&site.root).await?;
         let root = Self {
             site,
             table: TableName::from(TABLE),
@@ -122,7 +119,7 @@ impl Root {
             pretend(&mut state, &Request::CreateJournal(JournalId(0)));
         }
         let spec = Arc::new(match state.tables.get(&table) {
-            Some(known) => wanted_spec(&known.spec, &catalog, settings)?,
+            Some(known) => wanted_spec(known, &catalog, settings)?,
             None => settings.fresh(catalog),
         });
         pretend(
@@ -147,7 +144,7 @@ impl Root {
                 }
             }
             Some(known) => {
-                let spec = Arc::new(wanted_spec(&known.spec, catalog, settings)?);
+                let spec = Arc::new(wanted_spec(known, catalog, settings)?);
                 Request::AlterTable {
                     table: self.table.clone(),
                     spec,
@@ -252,8 +249,8 @@ fn output_catalog(source: &Folder) -> Catalog {
     }
 }
 
-fn wanted_spec(known: &TableSpec, catalog: &Catalog, settings: &TableSettings) -> Result<TableSpec, Usage> {
-    match (&known.catalog, catalog) {
+fn wanted_spec(known: &Table, catalog: &Catalog, settings: &TableSettings) -> Result<TableSpec, Usage> {
+    match (&known.spec.catalog, catalog) {
         (Catalog::Output { source }, Catalog::InPlace) => {
             return Err(Usage(format!(
                 "this is the output of a compaction: run `baler compact {source} --output` it instead"
@@ -271,7 +268,7 @@ fn wanted_spec(known: &TableSpec, catalog: &Catalog, settings: &TableSettings) -
         }
         _ => {}
     }
-    settings.altered(known)
+    settings.altered(&known.spec, known.is_untouched())
 }
 
 async fn open_replica(folder: &Folder, access: Access) -> Result<Replica> {
@@ -287,6 +284,7 @@ async fn open_replica(folder: &Folder, access: Access) -> Result<Replica> {
     .await?)
 }
 
+/// A root whose making was cut short has a folder for its journal, and nothing in it.
 async fn create_replica(folder: &Folder) -> Result<Replica> {
     let replica = open_replica(folder, Access::ReadWrite).await?;
     if replica.state().journal.is_none() {

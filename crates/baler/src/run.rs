@@ -126,6 +126,7 @@ impl Run<'_> {
 
     async fn look(&self) -> Result<Findings> {
         let look = Look {
+            evidence: self.root.replica.state().sequence,
             settle: self.settings.settle,
             scope: self.settings.scope.clone(),
             adopt_foreign: self.table.adopt_foreign,

@@ -185,8 +185,11 @@ impl TableSettings {
         }
     }
 
-    /// The spec of a known table, with what was said now.
-    pub fn altered(&self, known: &TableSpec) -> Result<TableSpec, Usage> {
+    /// The spec of a known table, with what was said now. One that has never held a file begins anew.
+    pub fn altered(&self, known: &TableSpec, untouched: bool) -> Result<TableSpec, Usage> {
+        if untouched {
+            return Ok(self.fresh(known.catalog.clone()));
+        }
         let recorded = &known.merge;
         if self.sort.as_ref().is_some_and(|sort| *sort != recorded.sort) && self.rule.is_none() {
             return Err(changed("--sort-by", &describe_sort(&recorded.sort)));

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use anyhow::Result;
-use baler_core::ids::{Partition, TableName};
+use baler_core::ids::{Partition, Sequence, TableName};
 use baler_core::planner::{self, Verdict};
 use baler_core::request::Reply;
 use baler_core::state::{State, Table};
@@ -53,7 +53,10 @@ pub async fn run(args: &PlanArgs) -> Result<ExitCode> {
         ProgressView::on_terminal()
     };
     progress.begin_counting("looking at");
+    // The state is open at an entry that will never be written.
+    let evidence = Sequence(state.sequence.0.saturating_sub(1));
     let look = Look {
+        evidence,
         settle: settings.settle,
         scope: settings.scope.clone(),
         adopt_foreign: table.adopt_foreign,

@@ -11,6 +11,7 @@ use serde::Serialize;
 use super::{exit_code, print_json};
 use crate::cli::VerifyArgs;
 use crate::folder::input::FolderInput;
+use crate::folder::publish;
 use crate::report::{ProgressView, bytes, count};
 use crate::root::Root;
 use crate::site::Site;
@@ -90,7 +91,15 @@ fn check(site: &Site, file: &File, digest: Option<Digest>) -> Result<(), String>
             facts.rows, file.rows
         ));
     }
-    let Some(recorded) = digest else { return Ok(()) };
+    let Some(recorded) = digest else {
+        return Ok(());
+    };
+    if let Some(checksum) = file.checksum {
+        let found = publish::checksum(site.folder_of(&file.path), &file.path).map_err(|error| error.to_string())?;
+        if found != checksum {
+            return Err("its bytes are not those that were written to it".to_owned());
+        }
+    }
     let (rows, found) =
         baler_merge::digest_of(&input, Budget::default(), &Unwatched).map_err(|error| error.to_string())?;
     if rows != file.rows {

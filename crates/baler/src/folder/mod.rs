@@ -25,6 +25,7 @@ pub mod delete;
 pub mod publish;
 
 pub mod lock;
+pub mod scratch;
 
 pub use error::{FolderError, advice};
 
