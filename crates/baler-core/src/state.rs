@@ -223,7 +223,10 @@ impl Table {
 
     /// Whether it has never held a file, so that nothing depends on its sort key yet.
     pub fn is_untouched(&self) -> bool {
-        self.files.is_empty() && self.consumed.is_empty() && self.removed.is_empty() && self.quarantine.is_empty()
+        self.files.is_empty()
+            && self.consumed.is_empty()
+            && self.removed.is_empty()
+            && self.quarantine.is_empty()
     }
 
     /// Whether this version of a file is marked as bad.

@@ -174,9 +174,14 @@ impl Done {
 fn due(context: &Context<'_>) -> Due {
     let chunks = |file: &OpenFile| {
         let groups = file.footer().row_groups().iter();
-        groups.map(|group| group.compressed_size().unsigned_abs()).sum::<u64>()
+        groups
+            .map(|group| group.compressed_size().unsigned_abs())
+            .sum::<u64>()
     };
-    Due { rows: context.files.iter().map(OpenFile::rows).sum(), bytes: context.files.iter().map(chunks).sum() }
+    Due {
+        rows: context.files.iter().map(OpenFile::rows).sum(),
+        bytes: context.files.iter().map(chunks).sum(),
+    }
 }
 
 fn merge_sorted(
@@ -187,7 +192,14 @@ fn merge_sorted(
     shares: &Shares,
     sink: &mut dyn OutputSink,
 ) -> Result<Done, MergeError> {
-    let mut writer = Writer::new(sink, &context.schema, spec, Some(key), due(context), shares.writer)?;
+    let mut writer = Writer::new(
+        sink,
+        &context.schema,
+        spec,
+        Some(key),
+        due(context),
+        shares.writer,
+    )?;
     let mut merger = Merger::new(lanes.lanes);
     let mut drops = Vec::new();
     match &spec.rule {

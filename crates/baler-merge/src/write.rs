@@ -114,7 +114,7 @@ impl<'a> Writer<'a> {
         }
         let first = match (&self.part, self.key) {
             (None, Some(key)) => {
-                Some(encode_row(&key_columns(key, &rows), 0, key.sort()).map(|bound| bound.min()))
+                Some(encode_row(&key_columns(key, &rows), 0, key.bounds()).map(|bound| bound.min()))
             }
             _ => None,
         };
@@ -157,7 +157,7 @@ impl<'a> Writer<'a> {
             self.target_bytes,
         );
         if let Some(key) = self.key {
-            part.last = encode_row(&key_columns(key, &rows), rows.num_rows() - 1, key.sort())
+            part.last = encode_row(&key_columns(key, &rows), rows.num_rows() - 1, key.bounds())
                 .map(|bound| bound.max());
         }
         if full { self.close() } else { Ok(()) }

@@ -233,7 +233,7 @@ fn read_footer(site: &Site, table: &Table, found: &DataFile) -> Result<Footer> {
         Err(InputError::Folder(error)) if error.is_forbidden() => return Ok(Footer::Bad(error.to_string())),
         Err(InputError::Folder(error)) => return Err(error.into()),
     };
-    let sort = spec::sort_for_engine(&table.spec.merge.sort);
+    let sort = spec::bounds_for_engine(&table.spec.merge);
     let facts = match baler_merge::inspect(&input, &sort) {
         Ok(facts) => facts,
         Err(FileError::Refused(reason)) => return Ok(Footer::Bad(reason)),

@@ -31,13 +31,22 @@ pub fn for_engine(spec: &MergeSpec) -> baler_merge::MergeSpec {
 }
 
 /// A sort key for the engine.
-pub fn sort_for_engine(sort: &[SortColumn]) -> Vec<baler_merge::SortColumn> {
+fn sort_for_engine(sort: &[SortColumn]) -> Vec<baler_merge::SortColumn> {
     let column = |column: &SortColumn| baler_merge::SortColumn {
         name: column.name.to_string(),
         descending: column.descending,
         nulls_first: column.nulls_first,
     };
     sort.iter().map(column).collect()
+}
+
+/// The columns by which files are told apart: under a keyed rule the key alone.
+pub fn bounds_for_engine(spec: &MergeSpec) -> Vec<baler_merge::SortColumn> {
+    let columns = match &spec.rule {
+        Rule::KeepAll => spec.sort.len(),
+        Rule::LastWriteWins { key, .. } => key.len(),
+    };
+    sort_for_engine(&spec.sort[..columns.min(spec.sort.len())])
 }
 
 /// A digest that the engine took, for the state.

@@ -11,9 +11,9 @@ use serde::Serialize;
 use super::{exit_code, print_json};
 use crate::cli::GcArgs;
 use crate::collector;
-use crate::folder::{lock, scratch};
 use crate::folder::staging::left_behind;
 use crate::folder::walk::{Found, Namer, walk};
+use crate::folder::{lock, scratch};
 use crate::report::{bytes, count};
 use crate::root::{Root, machine_now};
 
@@ -44,7 +44,13 @@ async fn collect(args: &GcArgs) -> Result<ExitCode> {
     let mut collected = collector::collect(&root, grace).await?;
     let state = root.replica.state();
     collected.deleted += scratch::sweep(&root.site.root, state.sequence)?;
-    lock::remove_forgotten(&root.site.root, state.watchers.values().filter_map(|watcher| watcher.host.as_ref()))?;
+    lock::remove_forgotten(
+        &root.site.root,
+        state
+            .watchers
+            .values()
+            .filter_map(|watcher| watcher.host.as_ref()),
+    )?;
     match args.json {
         true => print_json(&collected)?,
         false => {

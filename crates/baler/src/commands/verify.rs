@@ -95,7 +95,8 @@ fn check(site: &Site, file: &File, digest: Option<Digest>) -> Result<(), String>
         return Ok(());
     };
     if let Some(checksum) = file.checksum {
-        let found = publish::checksum(site.folder_of(&file.path), &file.path).map_err(|error| error.to_string())?;
+        let found =
+            publish::checksum(site.folder_of(&file.path), &file.path).map_err(|error| error.to_string())?;
         if found != checksum {
             return Err("its bytes are not those that were written to it".to_owned());
         }

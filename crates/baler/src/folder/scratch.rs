@@ -33,7 +33,10 @@ pub fn sweep(folder: &Folder, filled: Sequence) -> Result<u64, FolderError> {
 }
 
 fn is_abandoned(path: &Path, filled: Sequence) -> bool {
-    let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    let name = path
+        .file_name()
+        .and_then(|name| name.to_str())
+        .unwrap_or_default();
     let Some((base, number)) = name.split_once('#') else {
         return false;
     };
@@ -63,13 +66,21 @@ mod tests {
         let folder = Folder::open_root(dir.path()).unwrap();
         let journal = dir.path().join("_baler/journal");
         fs::create_dir_all(&journal).unwrap();
-        for name in ["00000000000000000002", "00000000000000000002#1", "00000000000000000003#1", "2#x"] {
+        for name in [
+            "00000000000000000002",
+            "00000000000000000002#1",
+            "00000000000000000003#1",
+            "2#x",
+        ] {
             fs::write(journal.join(name), "").unwrap();
         }
         assert_eq!(sweep(&folder, Sequence(2)).unwrap(), 1);
         let mut left: Vec<_> = entries(&journal).unwrap();
         left.sort();
-        let left: Vec<_> = left.iter().map(|path| path.file_name().unwrap().to_str().unwrap()).collect();
+        let left: Vec<_> = left
+            .iter()
+            .map(|path| path.file_name().unwrap().to_str().unwrap())
+            .collect();
         assert_eq!(left, ["00000000000000000002", "00000000000000000003#1", "2#x"]);
     }
 }

@@ -60,7 +60,11 @@ pub(super) fn merge(order: &Order, watcher: &Watcher) -> MergeEnd {
     let root = &order.site.root;
     let spill = root.path().join(attempt.staging_folder()).join("spill");
     if let Err(error) = std::fs::create_dir_all(&spill) {
-        return MergeEnd::NodeFault(format!("cannot make {}: {error}{}", spill.display(), advice(&error)));
+        return MergeEnd::NodeFault(format!(
+            "cannot make {}: {error}{}",
+            spill.display(),
+            advice(&error)
+        ));
     }
     let budget = Budget {
         memory_bytes: order.memory_bytes,

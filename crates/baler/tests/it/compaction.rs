@@ -265,7 +265,13 @@ pub(crate) fn assert_no_orphans(scene: &Scene, root: &str) {
             .unwrap()
             .to_string_lossy()
             .into_owned();
-        let journal = ["_baler/journal/", "_baler/snapshots/", "_baler/boundary/", "_baler/probed/", "_baler/format/"];
+        let journal = [
+            "_baler/journal/",
+            "_baler/snapshots/",
+            "_baler/boundary/",
+            "_baler/probed/",
+            "_baler/format/",
+        ];
         let of_journal = journal.iter().any(|prefix| path.starts_with(prefix)) && !path.contains('#');
         let expected = live.contains(&path) || of_journal;
         assert!(expected, "{path} is an orphan");

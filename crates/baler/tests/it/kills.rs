@@ -31,13 +31,18 @@ fn survive_kills(args: &[&str], root: &str) {
         let scene = small_scene();
         let before = scene.rows("data");
         for _ in 0..3 {
-            random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            random = random
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
             let moment = whole.mul_f64((random >> 11) as f64 / (1u64 << 53) as f64 * 1.1);
             killed += u32::from(kill_after(&scene, args, moment));
         }
         let began = Instant::now();
         let last = scene.compact(&with_flags(args));
-        assert!(began.elapsed() < Duration::from_secs(50), "the run waited for a lease: {last:?}");
+        assert!(
+            began.elapsed() < Duration::from_secs(50),
+            "the run waited for a lease: {last:?}"
+        );
         assert_eq!(last.code, 0, "{last:?}");
         assert_eq!(scene.rows(root), before, "rows were lost or doubled");
         assert_eq!(scene.compact(args).number("jobs"), 0, "not at rest");
@@ -61,7 +66,11 @@ fn small_scene() -> Scene {
 }
 
 fn with_flags<'a>(args: &[&'a str]) -> Vec<&'a str> {
-    [&["--sort-by", "key", "--workers", "2", "--memory", "128MiB"], args].concat()
+    [
+        &["--sort-by", "key", "--workers", "2", "--memory", "128MiB"],
+        args,
+    ]
+    .concat()
 }
 
 fn whole_run(args: &[&str]) -> Duration {
@@ -73,8 +82,17 @@ fn whole_run(args: &[&str]) -> Duration {
 
 /// Answers whether the run was still going when it was killed.
 fn kill_after(scene: &Scene, args: &[&str], moment: Duration) -> bool {
-    let all = [&["compact", "data", "--settle", "0s", "--json"][..], &with_flags(args)].concat();
-    let mut child = scene.command(&all).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let all = [
+        &["compact", "data", "--settle", "0s", "--json"][..],
+        &with_flags(args),
+    ]
+    .concat();
+    let mut child = scene
+        .command(&all)
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
     thread::sleep(moment);
     let running = child.try_wait().unwrap().is_none();
     child.kill().unwrap();

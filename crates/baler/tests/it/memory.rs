@@ -13,7 +13,11 @@ const BEYOND_BYTES_MAX: u64 = 200_000_000;
 #[test]
 fn memory_of_many_inputs_stays_within_its_budget() {
     let soaking = std::env::var_os("BALER_SOAK").is_some();
-    let (files, sizes): (u64, &[u64]) = if soaking { (256, &[512 << 10, 4 << 20, 16 << 20]) } else { (256, &[256 << 10]) };
+    let (files, sizes): (u64, &[u64]) = if soaking {
+        (256, &[512 << 10, 4 << 20, 16 << 20])
+    } else {
+        (256, &[256 << 10])
+    };
     for size in sizes {
         let scene = Scene::new();
         write_inputs(&scene.path("data"), files, *size);
@@ -46,7 +50,11 @@ fn peak_of_compaction(scene: &Scene, memory: u64) -> u64 {
         .current_dir(scene.path("."))
         .output()
         .expect("python3 measures the peak: install it, or run `cargo xtask test`");
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
     String::from_utf8(output.stdout).unwrap().trim().parse().unwrap()
 }
 
@@ -62,10 +70,19 @@ fn write_inputs(folder: &Path, files: u64, size: u64) {
         state
     };
     for file in 0..files {
-        let key: Int64Array = (0..rows).map(|row| Some(i64::try_from(row * files + file).unwrap())).collect();
+        let key: Int64Array = (0..rows)
+            .map(|row| Some(i64::try_from(row * files + file).unwrap()))
+            .collect();
         let value: Float64Array = (0..rows).map(|_| Some(random() as f64)).collect();
         let text: StringArray = (0..rows).map(|_| Some(format!("{:016x}", random()))).collect();
         let path = folder.join(format!("part-{file:04}.parquet"));
-        write_columns(&path, vec![("key", Arc::new(key)), ("value", Arc::new(value)), ("text", Arc::new(text))]);
+        write_columns(
+            &path,
+            vec![
+                ("key", Arc::new(key)),
+                ("value", Arc::new(value)),
+                ("text", Arc::new(text)),
+            ],
+        );
     }
 }

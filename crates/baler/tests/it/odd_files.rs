@@ -20,18 +20,33 @@ fn compact_with_odd_one(scene: &Scene, odd: &str) -> Ended {
     let good = scene.write_many(4, 50);
     let bytes = fs::read(scene.path(odd)).unwrap();
     let run = scene.compact(&["--sort-by", "key"]);
-    assert_eq!((run.code, run.number("quarantined"), run.number("rows_out")), (1, 1, good), "{run:?}");
-    assert_eq!(fs::read(scene.path(odd)).unwrap(), bytes, "the odd file was touched");
+    assert_eq!(
+        (run.code, run.number("quarantined"), run.number("rows_out")),
+        (1, 1, good),
+        "{run:?}"
+    );
+    assert_eq!(
+        fs::read(scene.path(odd)).unwrap(),
+        bytes,
+        "the odd file was touched"
+    );
     assert_eq!(scene.data_files("data").len(), 2, "one output and the odd file");
     let named = &run.json()["quarantined_files"][0];
     assert_eq!(named["path"].as_str(), odd.strip_prefix("data/"), "{run:?}");
     let again = scene.compact(&[]);
-    assert_eq!((again.code, again.number("jobs"), again.number("quarantined")), (1, 0, 1), "{again:?}");
+    assert_eq!(
+        (again.code, again.number("jobs"), again.number("quarantined")),
+        (1, 0, 1),
+        "{again:?}"
+    );
     run
 }
 
 fn reason(run: &Ended) -> String {
-    run.json()["quarantined_files"][0]["reason"].as_str().unwrap().to_owned()
+    run.json()["quarantined_files"][0]["reason"]
+        .as_str()
+        .unwrap()
+        .to_owned()
 }
 
 #[test]
@@ -47,7 +62,11 @@ fn a_zero_byte_file_is_quarantined() {
 fn a_text_file_named_parquet_is_quarantined() {
     let scene = Scene::new();
     fs::create_dir(scene.path("data")).unwrap();
-    fs::write(scene.path("data/notes.parquet"), b"these are notes, and no Parquet file at all\n").unwrap();
+    fs::write(
+        scene.path("data/notes.parquet"),
+        b"these are notes, and no Parquet file at all\n",
+    )
+    .unwrap();
     let run = compact_with_odd_one(&scene, "data/notes.parquet");
     assert!(reason(&run).contains("Parquet"), "{run:?}");
 }
@@ -66,7 +85,10 @@ fn a_truncated_file_is_quarantined() {
 fn a_damaged_row_group_is_quarantined_and_never_skipped_silently() {
     let scene = Scene::new();
     let texts: Vec<String> = (0..2_000).map(|row| format!("text number {row}")).collect();
-    let rows: Vec<(i64, i64, &str)> = (0..).zip(&texts).map(|(row, text)| (row, 0, text.as_str())).collect();
+    let rows: Vec<(i64, i64, &str)> = (0..)
+        .zip(&texts)
+        .map(|(row, text)| (row, 0, text.as_str()))
+        .collect();
     let path = scene.write("data/damaged.parquet", &rows);
     let mut bytes = fs::read(&path).unwrap();
     for byte in &mut bytes[4..400] {
@@ -82,7 +104,10 @@ fn a_schema_that_cannot_be_united_is_quarantined_with_the_reason() {
     fs::create_dir(scene.path("data")).unwrap();
     let flags: ArrayRef = Arc::new(BooleanArray::from(vec![true, false]));
     let keys: ArrayRef = Arc::new(Int64Array::from(vec![1, 2]));
-    write_columns(&scene.path("data/odd.parquet"), vec![("key", keys), ("text", flags)]);
+    write_columns(
+        &scene.path("data/odd.parquet"),
+        vec![("key", keys), ("text", flags)],
+    );
     let run = compact_with_odd_one(&scene, "data/odd.parquet");
     assert!(reason(&run).contains("text"), "{run:?}");
 }
@@ -93,7 +118,8 @@ fn nested_and_wide_types_come_through_unchanged() {
     fs::create_dir(scene.path("data")).unwrap();
     for file in 0..3i64 {
         let keys = Int64Array::from(vec![file, file + 10]);
-        let list = ListArray::from_iter_primitive::<Int64Type, _, _>(vec![Some(vec![Some(file), None]), None]);
+        let list =
+            ListArray::from_iter_primitive::<Int64Type, _, _>(vec![Some(vec![Some(file), None]), None]);
         let decimals = Decimal128Array::from(vec![Some(i128::from(file) * 100), None]);
         let decimals = decimals.with_precision_and_scale(30, 4).unwrap();
         let stamps = TimestampMicrosecondArray::from(vec![Some(file), None]).with_timezone("+02:00");
@@ -131,7 +157,11 @@ fn retry_takes_the_mark_off_and_a_mended_file_needs_no_retry() {
     scene.write_many(3, 20);
     fs::write(scene.path("data/bad.parquet"), b"").unwrap();
     assert_eq!(scene.compact(&[]).number("quarantined"), 1);
-    assert_eq!(scene.baler(&["retry", "data", "part-0000.parquet"]).code, 1, "it is not quarantined");
+    assert_eq!(
+        scene.baler(&["retry", "data", "part-0000.parquet"]).code,
+        1,
+        "it is not quarantined"
+    );
     assert_eq!(scene.baler(&["retry", "data", "--json"]).number("lifted"), 1);
     assert_eq!(scene.compact(&[]).number("quarantined"), 1, "it is still bad");
     write_rows(&scene.path("data/bad.parquet"), &[(7, 7, "mended")]);
@@ -142,10 +172,23 @@ fn retry_takes_the_mark_off_and_a_mended_file_needs_no_retry() {
 
 /// Starts a compaction that takes a while, and does something to its folder once it has begun to merge.
 fn meddle(scene: &Scene, args: &[&str], meddle: impl FnOnce()) -> Ended {
-    let all: Vec<&str> = ["compact", "data", "--settle", "0s", "--json"].iter().chain(args).copied().collect();
-    let child = scene.command(&all).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let all: Vec<&str> = ["compact", "data", "--settle", "0s", "--json"]
+        .iter()
+        .chain(args)
+        .copied()
+        .collect();
+    let child = scene
+        .command(&all)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
     let began = Instant::now();
-    let staging = scene.path(if args.contains(&"--output") { "packed/_baler/staging" } else { "data/_baler/staging" });
+    let staging = scene.path(if args.contains(&"--output") {
+        "packed/_baler/staging"
+    } else {
+        "data/_baler/staging"
+    });
     while !staging.is_dir() && began.elapsed() < Duration::from_secs(20) {
         thread::sleep(Duration::from_millis(1));
     }
@@ -162,11 +205,16 @@ fn large_scene() -> (Scene, u64) {
 #[test]
 fn a_file_that_vanishes_in_mid_run_costs_only_its_own_rows() {
     let (scene, rows) = large_scene();
-    let run = meddle(&scene, &["--sort-by", "key"], || fs::remove_file(scene.path("data/part-0007.parquet")).unwrap());
+    let run = meddle(&scene, &["--sort-by", "key"], || {
+        fs::remove_file(scene.path("data/part-0007.parquet")).unwrap()
+    });
     assert_eq!(run.code, 0, "{run:?}");
     let found: u64 = scene.rows("data").values().sum();
     // Either it vanished before it was replaced, or its rows are in the output.
-    assert!(found == rows || found == rows - 20_000, "{found} of {rows}: {run:?}");
+    assert!(
+        found == rows || found == rows - 20_000,
+        "{found} of {rows}: {run:?}"
+    );
     assert_eq!(scene.compact(&[]).code, 0);
 }
 
@@ -181,7 +229,10 @@ fn a_file_overwritten_in_mid_run_survives_in_its_new_version() {
     let after = scene.rows("data");
     assert_eq!(after.get("key=-1 seq=0 text=rewritten"), Some(&1), "{run:?}");
     let found: u64 = after.values().sum();
-    assert!(found == rows + 1 || found == rows - 20_000 + 1, "{found} of {rows}");
+    assert!(
+        found == rows + 1 || found == rows - 20_000 + 1,
+        "{found} of {rows}"
+    );
 }
 
 #[test]
@@ -189,7 +240,12 @@ fn a_file_that_grows_in_mid_run_is_not_taken_half() {
     let (scene, _) = large_scene();
     let path = scene.path("data/part-0007.parquet");
     let run = meddle(&scene, &["--sort-by", "key"], || {
-        fs::File::options().append(true).open(&path).unwrap().write_all(b"more bytes").unwrap();
+        fs::File::options()
+            .append(true)
+            .open(&path)
+            .unwrap()
+            .write_all(b"more bytes")
+            .unwrap();
     });
     let survived = path.exists() && fs::read(&path).unwrap().ends_with(b"more bytes");
     assert!(survived, "what was written to it is gone: {run:?}");
@@ -216,7 +272,11 @@ fn a_rewritten_source_file_is_reported_and_its_old_rows_are_kept_once() {
     let packed = scene.rows("packed");
     scene.write("data/part-0001.parquet", &[(1, 1, "rewritten")]);
     let run = scene.compact(&["--output", "packed"]);
-    assert_eq!((run.code, run.json()["changed"][0].as_str()), (1, Some("part-0001.parquet")), "{run:?}");
+    assert_eq!(
+        (run.code, run.json()["changed"][0].as_str()),
+        (1, Some("part-0001.parquet")),
+        "{run:?}"
+    );
     assert_eq!(scene.rows("packed"), packed);
     let run = scene.compact(&["--output", "packed", "--rewritten", "add"]);
     assert_eq!(run.code, 0, "{run:?}");

@@ -11,7 +11,11 @@ fn assert_refused(run: &Ended, code: i32, says: &str) {
 
 #[test]
 fn delta_iceberg_and_hudi_folders_are_refused_above_inside_and_below() {
-    for marker in ["_delta_log/0.json", "metadata/v1.metadata.json", ".hoodie/hoodie.properties"] {
+    for marker in [
+        "_delta_log/0.json",
+        "metadata/v1.metadata.json",
+        ".hoodie/hoodie.properties",
+    ] {
         for place in ["data", "data/deeper", ""] {
             let scene = Scene::new();
             scene.write_many(3, 5);
@@ -48,7 +52,11 @@ fn a_changed_sort_key_on_a_known_root_names_what_to_do() {
     let run = scene.compact(&["--sort-by", "seq"]);
     assert_refused(&run, 2, "--output");
     assert!(run.stderr.contains("sorted by key"), "{run:?}");
-    assert_eq!(scene.compact(&["--sort-by", "key"]).code, 0, "the same one is fine");
+    assert_eq!(
+        scene.compact(&["--sort-by", "key"]).code,
+        0,
+        "the same one is fine"
+    );
 }
 
 #[test]
@@ -58,7 +66,11 @@ fn a_column_that_no_file_has_is_refused_and_nothing_is_merged() {
     let run = scene.compact(&["--sort-by", "kye"]);
     assert_refused(&run, 2, "no file has a column kye; there are: key, seq, text");
     assert_eq!(scene.data_files("data").len(), 3);
-    assert_eq!(scene.compact(&["--sort-by", "key"]).code, 0, "the typing error is not remembered");
+    assert_eq!(
+        scene.compact(&["--sort-by", "key"]).code,
+        0,
+        "the typing error is not remembered"
+    );
 }
 
 #[test]
@@ -133,7 +145,11 @@ fn a_damaged_journal_stops_with_a_word_and_is_never_taken_for_an_empty_one() {
     let entry = scene.path("data/_baler/journal/00000000000000000002");
     fs::write(&entry, b"").unwrap();
     let before = scene.data_files("data");
-    for command in [&["compact", "data"][..], &["status", "data"], &["gc", "data", "--now"]] {
+    for command in [
+        &["compact", "data"][..],
+        &["status", "data"],
+        &["gc", "data", "--now"],
+    ] {
         let run = scene.baler(command);
         assert_refused(&run, 1, "entry 2");
     }
@@ -175,13 +191,19 @@ fn a_full_disk_ends_the_run_with_a_word_and_loses_nothing() {
                 format!("{state:x}{:x}", state.rotate_left(17))
             })
             .collect();
-        let rows: Vec<(i64, i64, &str)> = (0..).zip(&texts).map(|(row, text)| (row, file, text.as_str())).collect();
+        let rows: Vec<(i64, i64, &str)> = (0..)
+            .zip(&texts)
+            .map(|(row, text)| (row, file, text.as_str()))
+            .collect();
         scene.write(&format!("data/part-{file}.parquet"), &rows);
     }
     let before = scene.rows("data");
     let baler = env!("CARGO_BIN_EXE_baler");
     let limited = std::process::Command::new("bash")
-        .args(["-c", &format!("ulimit -f 200; trap '' XFSZ; {baler} compact data --settle 0s --json")])
+        .args([
+            "-c",
+            &format!("ulimit -f 200; trap '' XFSZ; {baler} compact data --settle 0s --json"),
+        ])
         .current_dir(scene.path("."))
         .output()
         .unwrap();
