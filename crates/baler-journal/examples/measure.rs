@@ -3,6 +3,7 @@
 //! ```text
 //! measure snapshot DIR FILES     writes a root whose snapshot holds so many files
 //! measure load DIR               opens it, and tells the time and the peak of memory
+//! measure core FILES             both, in processes of their own, against the limits that the project promises
 //! measure append DIR COUNT       appends to a directory, one after another and from 16 tasks
 //! ```
 
@@ -13,13 +14,17 @@ use baler_core::file::{Digest, File, FilePath, Identity, KeyRange, Level, Origin
 use baler_core::ids::{JobId, JournalId, Partition, Sequence, TableName};
 use baler_core::request::Request;
 use baler_core::state::State;
-use baler_core::table::{Catalog, MergeSpec, Policy, Rewritten, TableSpec};
+use baler_core::table::{Catalog, MergeSpec, Policy, Rewritten, SortColumn, TableSpec};
 use baler_core::time::{Millis, StoreTime};
-use baler_core::{Batch, Event};
+use baler_core::{Batch, Event, planner};
 use baler_journal::entry::Proposal;
 use baler_journal::replica::Settings;
 use baler_journal::store::LocalStore;
 use baler_journal::{Access, Appended, Journal, ObjectLog, Replica, snapshot};
+
+const REPLAY_MAX: Duration = Duration::from_secs(5);
+const PLANNING_MAX: Duration = Duration::from_secs(2);
+const MEMORY_MB_MAX: u64 = 1_000;
 
 type Outcome = Result<(), Box<dyn std::error::Error>>;
 
@@ -30,8 +35,9 @@ async fn main() -> Outcome {
     match arguments[..] {
         ["snapshot", directory, files] => write_snapshot(directory, files.parse()?).await,
         ["load", directory] => load(directory).await,
+        ["core", files] => core(files),
         ["append", directory, count] => append(directory, count.parse()?).await,
-        _ => Err("measure snapshot DIR FILES | load DIR | append DIR COUNT".into()),
+        _ => Err("measure snapshot DIR FILES | load DIR | core FILES | append DIR COUNT".into()),
     }
 }
 
@@ -47,7 +53,14 @@ async fn write_snapshot(directory: &str, files: u64) -> Outcome {
     let spec = TableSpec {
         catalog: Catalog::InPlace,
         policy: Policy::default(),
-        merge: Arc::new(MergeSpec::default()),
+        merge: Arc::new(MergeSpec {
+            sort: vec![SortColumn {
+                name: "key".into(),
+                descending: false,
+                nulls_first: false,
+            }],
+            ..MergeSpec::default()
+        }),
         grace: Millis::from_secs(3_600),
         rewritten: Rewritten::Report,
     };
@@ -129,18 +142,44 @@ async fn load(directory: &str) -> Outcome {
         .values()
         .map(|table| table.files.len())
         .sum();
-    println!(
-        "{files} files loaded in {:.2?}, peak memory {}",
-        begun.elapsed(),
-        peak_memory()?
-    );
+    let loaded = begun.elapsed();
+    let begun = Instant::now();
+    let jobs = plan_all(&replica.state());
+    let planned = begun.elapsed();
+    let peak_mb = peak_memory_kb()? / 1_000;
+    println!("{files} files: replayed from a snapshot in {loaded:.2?} (limit {REPLAY_MAX:?})");
+    println!("{files} files: {jobs} jobs planned in {planned:.2?} (limit {PLANNING_MAX:?})");
+    println!("{files} files: peak memory {peak_mb} MB (limit {MEMORY_MB_MAX} MB)");
+    match loaded <= REPLAY_MAX && planned <= PLANNING_MAX && peak_mb <= MEMORY_MB_MAX {
+        true => Ok(()),
+        false => Err("a limit is passed".into()),
+    }
+}
+
+/// A planning round that looks at every file.
+fn plan_all(state: &State) -> usize {
+    let tables = state.tables.values();
+    let partitions = tables.flat_map(|table| table.partitions.keys().map(move |name| (table, name)));
+    let choices = partitions.map(|(table, name)| planner::choose(&table.spec, &table.view(name, state.time)));
+    choices.map(|choice| choice.jobs.len()).sum()
+}
+
+fn core(files: &str) -> Outcome {
+    let directory = tempfile::tempdir()?;
+    let path = directory.path().to_str().ok_or("the temporary directory has an odd name")?;
+    let program = std::env::current_exe()?;
+    for arguments in [&["snapshot", path, files][..], &["load", path]] {
+        if !std::process::Command::new(&program).args(arguments).status()?.success() {
+            return Err(format!("{} failed", arguments[0]).into());
+        }
+    }
     Ok(())
 }
 
-fn peak_memory() -> Result<String, std::io::Error> {
+fn peak_memory_kb() -> Result<u64, Box<dyn std::error::Error>> {
     let status = std::fs::read_to_string("/proc/self/status")?;
-    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
-    Ok(peak.unwrap_or("unknown").trim().to_owned())
+    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).ok_or("no VmHWM")?;
+    Ok(peak.trim().trim_end_matches(" kB").parse()?)
 }
 
 async fn append(directory: &str, count: u64) -> Outcome {

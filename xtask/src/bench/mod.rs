@@ -10,11 +10,11 @@ use crate::process;
 use crate::workspace::Workspace;
 
 pub(crate) const HELP: &str = "\
-Usage: cargo xtask bench core [ARGUMENTS OF THE EXAMPLE]
+Usage: cargo xtask bench core [FILES]
        cargo xtask bench merge [--shape overlap,disjoint,upsert] [--engines baler,duckdb,…]
                                [--runs 5] [--files 256] [--rows 50000]
 
-core    a state of a million files: replay, planning round, memory (the example bench_core)
+core    a state of a million files: replay, planning round, memory; fails where a limit is passed
 merge   Baler and its peers by turns on the same data; medians of CPU and wall seconds, peak memory,
         size of the result, and their ratios to Baler's. The first run installs the peers under
         target/tools. Shapes: overlap disjoint mixed upsert. Engines: baler, and those of bench/peers.py.";
@@ -30,15 +30,7 @@ pub(crate) fn run(args: &[String]) -> Result<()> {
 
 fn core(args: &[String]) -> Result<()> {
     let workspace = Workspace::find()?;
-    let cargo = [
-        "run",
-        "--release",
-        "--locked",
-        "--package",
-        "baler",
-        "--example",
-        "bench_core",
-        "--",
-    ];
-    process::run(workspace.cargo(&cargo).args(args))
+    let files = args.first().map_or("1000000", String::as_str);
+    let example = ["run", "--release", "--locked", "--package", "baler-journal", "--example", "measure", "--"];
+    process::run(workspace.cargo(&example).args(["core", files]))
 }
