@@ -133,6 +133,10 @@ impl State {
 
     fn add_files(&mut self, table: &TableName, files: &[Arc<File>]) {
         let added = self.sequence;
+        for file in files {
+            // A replaced version that was overwritten is not there to be deleted any more.
+            self.garbage.remove(&file.path);
+        }
         let table = self.table_mut(table);
         for file in files {
             table.forget_path(&file.path);
@@ -247,7 +251,9 @@ impl State {
         }
     }
 
+    /// Only now are the outputs where they can be found: a 404 from before says nothing.
     fn publish_job(&mut self, id: JobId, identities: &[Identity]) {
+        let added = self.sequence;
         let publish = &mut self.job_mut(id).publish;
         let lease = publish
             .lease()
@@ -264,6 +270,7 @@ impl State {
                 .expect("outputs are live while they are published");
             let file = File {
                 identity: identity.clone(),
+                added,
                 ..File::clone(file)
             };
             table.insert_file(Arc::new(file));

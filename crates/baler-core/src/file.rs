@@ -180,7 +180,7 @@ pub struct File {
     /// Who wrote it.
     #[serde(default)]
     pub origin: Origin,
-    /// The entry that made it live.
+    /// The entry that made it live, and in a plain table visible.
     #[serde(default)]
     pub added: Sequence,
     /// Set on the halves of a pair that failed only together: the job that failed. Files with the same mark

@@ -8,11 +8,13 @@
 //!
 //! Once something is `Due` nobody may add, pin or bring it back: it may be gone at any moment.
 
+use imbl::OrdMap;
 use serde::{Deserialize, Serialize};
 
 use crate::file::{FilePath, Identity};
-use crate::ids::{Sequence, TableName};
+use crate::ids::{PinId, Sequence, TableName};
 use crate::names::Attempt;
+use crate::state::Pin;
 
 /// An object on its way out. The state files it under the name that will be deleted.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -30,6 +32,16 @@ pub struct Garbage {
     /// For a replaced file: where it lay, and which version was consumed. `None` for what an attempt left behind.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub original: Option<Original>,
+}
+
+impl Garbage {
+    /// Whether a reader has pinned a version that shows it.
+    pub fn is_pinned(&self, pins: &OrdMap<PinId, Pin>) -> bool {
+        pins.iter().any(|(id, pin)| {
+            let shows = self.added <= id.version && id.version < self.replaced;
+            pin.table == self.table && shows
+        })
+    }
 }
 
 /// A replaced file, as it was consumed. One that Baler did not name may be deleted only in this version.

@@ -53,8 +53,8 @@ pub const INVARIANTS: &[Invariant] = &[
     },
     Invariant {
         number: 7,
-        says: "what is due for deletion is not live",
-        holds: due_is_not_live,
+        says: "what is due for deletion is live in no table, and no pinned version shows it",
+        holds: due_is_not_shown,
     },
     Invariant {
         number: 8,
@@ -70,6 +70,11 @@ pub const INVARIANTS: &[Invariant] = &[
         number: 10,
         says: "queues and histories stay within their bounds",
         holds: bounded,
+    },
+    Invariant {
+        number: 11,
+        says: "a leftover's attempt neither works nor has made what an open job counts on",
+        holds: leftovers_have_ended,
     },
 ];
 
@@ -165,20 +170,27 @@ fn leases(state: &State) -> bool {
     counts == recorded
 }
 
-fn due_is_not_live(state: &State) -> bool {
-    let due = state
-        .garbage
-        .iter()
-        .filter(|(_, garbage)| garbage.stage == Stage::Due);
-    due.into_iter()
-        .all(|(path, garbage)| !is_live(state, path, garbage))
+fn due_is_not_shown(state: &State) -> bool {
+    let is_live = |path: &FilePath| state.tables.values().any(|table| table.files.contains_key(path));
+    let mut garbage = state.garbage.iter();
+    garbage.all(|(path, garbage)| {
+        garbage.stage != Stage::Due || !(is_live(path) || garbage.is_pinned(&state.pins))
+    })
 }
 
-fn is_live(state: &State, path: &FilePath, garbage: &crate::garbage::Garbage) -> bool {
-    state
-        .tables
-        .get(&garbage.table)
-        .is_some_and(|table| table.files.contains_key(path))
+fn leftovers_have_ended(state: &State) -> bool {
+    state.leftovers.values().all(|leftover| {
+        let attempt = &leftover.attempt;
+        let range = state
+            .jobs
+            .get(&attempt.job)
+            .and_then(|job| job.range(attempt.range));
+        let present = range.and_then(|range| {
+            let leased = range.lease().map(|lease| lease.token);
+            leased.or(range.finished().map(|finished| finished.token))
+        });
+        present != Some(attempt.token)
+    })
 }
 
 fn jobs_are_open(state: &State) -> bool {

@@ -213,7 +213,20 @@ impl Table {
             .map(AsRef::as_ref)
             .filter(|file| !self.is_quarantined(&file.path, &file.identity))
             .partition(|file| self.held.contains_key(&file.path));
-        PartitionView { files, busy, merge: &self.spec.merge, now }
+        PartitionView {
+            files,
+            busy,
+            merge: &self.spec.merge,
+            now,
+        }
+    }
+
+    /// Whether it has never held a file, so that nothing depends on its sort key yet.
+    pub fn is_untouched(&self) -> bool {
+        self.files.is_empty()
+            && self.consumed.is_empty()
+            && self.removed.is_empty()
+            && self.quarantine.is_empty()
     }
 
     /// Whether this version of a file is marked as bad.

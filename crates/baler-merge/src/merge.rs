@@ -17,7 +17,7 @@ use crate::sort_key::{SortKey, asked_sort};
 use crate::source::{Context, InputRows};
 use crate::spec::{Budget, MergeSpec, Rule, SortColumn};
 use crate::survey::{Surveyed, survey};
-use crate::write::Writer;
+use crate::write::{Due, Writer};
 use std::cell::RefCell;
 use std::path::Path;
 use std::sync::Arc;
@@ -170,6 +170,20 @@ impl Done {
     }
 }
 
+/// All rows of all inputs, and the bytes of their pages.
+fn due(context: &Context<'_>) -> Due {
+    let chunks = |file: &OpenFile| {
+        let groups = file.footer().row_groups().iter();
+        groups
+            .map(|group| group.compressed_size().unsigned_abs())
+            .sum::<u64>()
+    };
+    Due {
+        rows: context.files.iter().map(OpenFile::rows).sum(),
+        bytes: context.files.iter().map(chunks).sum(),
+    }
+}
+
 fn merge_sorted(
     context: &Context<'_>,
     spec: &MergeSpec,
@@ -178,8 +192,14 @@ fn merge_sorted(
     shares: &Shares,
     sink: &mut dyn OutputSink,
 ) -> Result<Done, MergeError> {
-    let rows_due = context.files.iter().map(OpenFile::rows).sum();
-    let mut writer = Writer::new(sink, &context.schema, spec, Some(key), rows_due, shares.writer)?;
+    let mut writer = Writer::new(
+        sink,
+        &context.schema,
+        spec,
+        Some(key),
+        due(context),
+        shares.writer,
+    )?;
     let mut merger = Merger::new(lanes.lanes);
     let mut drops = Vec::new();
     match &spec.rule {
@@ -245,8 +265,7 @@ fn concatenate(
     shares: &Shares,
     sink: &mut dyn OutputSink,
 ) -> Result<Done, MergeError> {
-    let rows_due = context.files.iter().map(OpenFile::rows).sum();
-    let mut writer = Writer::new(sink, &context.schema, spec, None, rows_due, shares.writer)?;
+    let mut writer = Writer::new(sink, &context.schema, spec, None, due(context), shares.writer)?;
     for (input, file) in context
         .files
         .iter()

@@ -112,7 +112,7 @@ fn chunk_bytes(chunk: &ColumnChunkMetaData, window_bytes: u64) -> u64 {
     );
     let page = page_bytes(chunk, unpacked);
     // The decoder's own state for a column costs a few kilobytes however little is in it.
-    packed.min(window_bytes.max(page)) + page + dictionary_bytes(chunk, page) + (4 << 10)
+    packed.min(window_bytes.max(page)) + unpacked.min(page + dictionary_bytes(chunk, page)) + (4 << 10)
 }
 
 /// The largest page, about: where the footer counts pages, twice their mean, because the last is shorter; else all may be one.

@@ -46,7 +46,7 @@ pub struct OutputReport {
     pub digest: Digest,
     /// XXH3-128 of the file's bytes.
     pub checksum: u128,
-    /// Keys of its first and last row; none if no order is claimed.
+    /// Keys of its first and last row, under a keyed rule by the key alone; none if no order is claimed.
     pub keys: Option<KeyRange>,
     /// Row groups in it.
     pub row_groups: u32,

@@ -38,6 +38,15 @@ impl SortKey {
         &self.sort
     }
 
+    /// The columns by which files are told apart: under a keyed rule the key alone, because rows of one key must meet
+    /// wherever the rest of the sort key would put them.
+    pub(crate) fn bounds(&self) -> &[SortColumn] {
+        match &self.rule {
+            Some((key, _)) => &self.sort[..key.columns.len()],
+            None => &self.sort,
+        }
+    }
+
     /// Indices of the sort columns in the schema.
     pub(crate) fn columns(&self) -> &[usize] {
         &self.order.columns

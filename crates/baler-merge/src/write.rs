@@ -1,5 +1,6 @@
 //! Encodes rows into outputs: digests what the encoder is handed, checks the order that will be claimed, rolls at the target size.
 
+use crate::batch::memory_of;
 use crate::digest::Digest;
 use crate::error::MergeError;
 use crate::io::{Output, OutputSink};
@@ -22,6 +23,12 @@ use std::io::{self, Write};
 use std::sync::Arc;
 use xxhash_rust::xxh3::Xxh3;
 
+/// An output is looked at this often before it is full.
+const PIECES_PER_OUTPUT: usize = 16;
+
+/// Smaller pieces would cost more than they gain.
+const PIECE_ROWS_MIN: usize = 256;
+
 /// Writes rows to as many outputs as they need.
 pub(crate) struct Writer<'a> {
     sink: &'a mut dyn OutputSink,
@@ -33,8 +40,18 @@ pub(crate) struct Writer<'a> {
     key: Option<&'a SortKey>,
     last: LastPlace,
     rows_due: u64,
+    /// What a row took in the last output, or in the inputs. Pages in work are not compressed yet, and would be
+    /// taken for too much.
+    row_bytes_expected: f64,
     part: Option<Part>,
     done: Vec<OutputReport>,
+}
+
+/// What is to be written at most: rows, and the bytes that they took in the inputs.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Due {
+    pub(crate) rows: u64,
+    pub(crate) bytes: u64,
 }
 
 /// Keys of the row written last.
@@ -54,13 +71,13 @@ struct Part {
 }
 
 impl<'a> Writer<'a> {
-    /// `rows_due` is what will be written at most; the row group in work stays under `memory_bytes`.
+    /// `due` is what will be written at most; the row group in work stays under `memory_bytes`.
     pub(crate) fn new(
         sink: &'a mut dyn OutputSink,
         schema: &SchemaRef,
         spec: &MergeSpec,
         key: Option<&'a SortKey>,
-        rows_due: u64,
+        due: Due,
         memory_bytes: usize,
     ) -> Result<Self, MergeError> {
         Ok(Self {
@@ -71,17 +88,25 @@ impl<'a> Writer<'a> {
             memory_bytes,
             key,
             last: LastPlace::default(),
-            rows_due,
+            rows_due: due.rows,
+            row_bytes_expected: due.bytes as f64 / due.rows.max(1) as f64,
             part: None,
             done: Vec::new(),
         })
     }
 
-    /// Writes rows that follow those before in order.
+    /// Writes rows that follow those before in order. Outputs are closed between pieces, so a piece is a small part
+    /// of one.
     pub(crate) fn write(&mut self, rows: &RecordBatch) -> Result<(), MergeError> {
-        if rows.num_rows() == 0 {
-            return Ok(());
+        let row_bytes = (memory_of(rows) / rows.num_rows().max(1)).max(1);
+        let piece_rows = (self.target_bytes as usize / PIECES_PER_OUTPUT / row_bytes).max(PIECE_ROWS_MIN);
+        for first in (0..rows.num_rows()).step_by(piece_rows) {
+            self.write_piece(&rows.slice(first, piece_rows.min(rows.num_rows() - first)))?;
         }
+        Ok(())
+    }
+
+    fn write_piece(&mut self, rows: &RecordBatch) -> Result<(), MergeError> {
         let rows = RecordBatch::try_new(Arc::clone(&self.schema), rows.columns().to_vec())
             .map_err(|why| MergeError::Proof(format!("rows do not fit the common schema: {why}")))?;
         if let Some(key) = self.key {
@@ -89,7 +114,7 @@ impl<'a> Writer<'a> {
         }
         let first = match (&self.part, self.key) {
             (None, Some(key)) => {
-                Some(encode_row(&key_columns(key, &rows), 0, key.sort()).map(|bound| bound.min()))
+                Some(encode_row(&key_columns(key, &rows), 0, key.bounds()).map(|bound| bound.min()))
             }
             _ => None,
         };
@@ -121,7 +146,8 @@ impl<'a> Writer<'a> {
             part.writer.flush().map_err(|why| broken(&why))?;
         }
         self.rows_due = self.rows_due.saturating_sub(rows.num_rows() as u64);
-        let bytes = (part.writer.bytes_written() + part.writer.in_progress_size()) as u64;
+        let in_work = (part.writer.in_progress_rows() as f64 * self.row_bytes_expected) as usize;
+        let bytes = (part.writer.bytes_written() + part.writer.in_progress_size().min(in_work)) as u64;
         let full = is_full(
             Standing {
                 bytes,
@@ -131,7 +157,7 @@ impl<'a> Writer<'a> {
             self.target_bytes,
         );
         if let Some(key) = self.key {
-            part.last = encode_row(&key_columns(key, &rows), rows.num_rows() - 1, key.sort())
+            part.last = encode_row(&key_columns(key, &rows), rows.num_rows() - 1, key.bounds())
                 .map(|bound| bound.max());
         }
         if full { self.close() } else { Ok(()) }
@@ -159,6 +185,7 @@ impl<'a> Writer<'a> {
         let sealed = part.writer.into_inner().map_err(|why| broken(&why))?;
         let (bytes, checksum) = (sealed.bytes, sealed.hasher.digest128());
         sealed.output.finish().map_err(writing)?;
+        self.row_bytes_expected = bytes as f64 / part.rows.max(1) as f64;
         self.done.push(OutputReport {
             part: self.done.len() as u32,
             bytes,

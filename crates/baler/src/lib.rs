@@ -1,3 +1,18 @@
-//! Baler as a library.
+//! Baler as a library: what the binary does, for programs. The modules are in reading order.
 
+pub mod cli;
+pub mod commands;
+pub mod settings;
+
+pub mod collector;
+pub mod discovery;
 pub mod folder;
+pub mod root;
+pub mod run;
+pub mod site;
+pub mod watch;
+pub mod worker;
+
+pub mod demo_data;
+pub mod report;
+pub mod spec;

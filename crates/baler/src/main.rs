@@ -1,2 +1,54 @@
-//! The `baler` binary.
-fn main() {}
+//! The `baler` binary: parse, run, say how it went.
+
+use std::process::ExitCode;
+
+use anyhow::Result;
+use baler::cli::{Cli, Command};
+use baler::commands;
+use baler::settings::Usage;
+use clap::Parser;
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    start_logging();
+    match run(cli) {
+        Ok(code) => code,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::from(if error.is::<Usage>() { 2 } else { 1 })
+        }
+    }
+}
+
+fn run(cli: Cli) -> Result<ExitCode> {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()?;
+    let code = runtime.block_on(async {
+        match cli.command {
+            Command::Compact(args) => commands::compact::run(&args).await,
+            Command::Plan(args) => commands::plan::run(&args).await,
+            Command::Status(args) => commands::status::run(&args).await,
+            Command::Files(args) => commands::files::run(&args).await,
+            Command::Gc(args) => commands::gc::run(&args).await,
+            Command::Verify(args) => commands::verify::run(&args).await,
+            Command::Retry(args) => commands::retry::run(&args).await,
+            Command::Demo(args) => commands::demo::run(&args).await,
+        }
+    });
+    // A merge that was asked to stop may still be in the middle of a batch: nothing depends on it any more.
+    runtime.shutdown_background();
+    code
+}
+
+/// Logs go to standard error, and only where something is wrong or `BALER_LOG` asks for more.
+fn start_logging() {
+    use tracing_subscriber::EnvFilter;
+    let filter = EnvFilter::try_from_env("BALER_LOG").unwrap_or_else(|_| EnvFilter::new("warn"));
+    tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(std::io::stderr)
+        .without_time()
+        .init();
+}

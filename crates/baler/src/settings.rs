@@ -80,21 +80,39 @@ impl RunSettings {
         refuse_zero("--threads", threads as u64)?;
         let memory_bytes = args.memory.as_u64() / workers as u64;
         if memory_bytes < MEMORY_BYTES_MIN {
-            let least = bytesize::ByteSize(MEMORY_BYTES_MIN * workers as u64).display().iec();
-            return Err(Usage(format!("--memory is too little for {workers} worker(s): give at least {least}")));
+            let least = bytesize::ByteSize(MEMORY_BYTES_MIN * workers as u64)
+                .display()
+                .iec();
+            return Err(Usage(format!(
+                "--memory is too little for {workers} worker(s): give at least {least}"
+            )));
         }
         if args.lease < Duration::from_secs(1) {
             return Err(Usage("--lease must be at least 1s".to_owned()));
         }
         let scope = ScopeSettings::check(&args.scope)?;
-        Ok(Self { workers, threads, memory_bytes, settle: args.settle, lease: args.lease, scope })
+        Ok(Self {
+            workers,
+            threads,
+            memory_bytes,
+            settle: args.settle,
+            lease: args.lease,
+            scope,
+        })
     }
 
     /// For a dry run, which merges nothing.
     pub fn for_plan(args: &PlanArgs) -> Result<Self, Usage> {
         let scope = ScopeSettings::check(&args.scope)?;
         let lease = Duration::from_secs(60);
-        Ok(Self { workers: 1, threads: 1, memory_bytes: MEMORY_BYTES_MIN, settle: args.settle, lease, scope })
+        Ok(Self {
+            workers: 1,
+            threads: 1,
+            memory_bytes: MEMORY_BYTES_MIN,
+            settle: args.settle,
+            lease,
+            scope,
+        })
     }
 }
 
@@ -102,7 +120,8 @@ impl ScopeSettings {
     fn check(args: &ScopeArgs) -> Result<Self, Usage> {
         let glob = |text: &String| {
             let glob = GlobBuilder::new(text).literal_separator(true).build();
-            glob.map(|glob| glob.compile_matcher()).map_err(|error| Usage(format!("--partition: {error}")))
+            glob.map(|glob| glob.compile_matcher())
+                .map_err(|error| Usage(format!("--partition: {error}")))
         };
         let partition = args.partition.as_ref().map(glob).transpose()?;
         let bytes_max = args.max_bytes.map(|size| size.as_u64());
@@ -138,7 +157,9 @@ impl TableSettings {
             sort,
             rule,
             target_bytes,
-            grace: args.grace.map(|grace| Millis(u64::try_from(grace.as_millis()).unwrap_or(u64::MAX))),
+            grace: args
+                .grace
+                .map(|grace| Millis(u64::try_from(grace.as_millis()).unwrap_or(u64::MAX))),
             rewritten,
         })
     }
@@ -158,12 +179,17 @@ impl TableSettings {
             policy: Policy::default(),
             merge: Arc::new(merge),
             grace: self.grace.unwrap_or(limits::GRACE_DEFAULT),
-            rewritten: self.rewritten.unwrap_or(if keyed { Rewritten::Add } else { Rewritten::Report }),
+            rewritten: self
+                .rewritten
+                .unwrap_or(if keyed { Rewritten::Add } else { Rewritten::Report }),
         }
     }
 
-    /// The spec of a known table, with what was said now.
-    pub fn altered(&self, known: &TableSpec) -> Result<TableSpec, Usage> {
+    /// The spec of a known table, with what was said now. One that has never held a file begins anew.
+    pub fn altered(&self, known: &TableSpec, untouched: bool) -> Result<TableSpec, Usage> {
+        if untouched {
+            return Ok(self.fresh(known.catalog.clone()));
+        }
         let recorded = &known.merge;
         if self.sort.as_ref().is_some_and(|sort| *sort != recorded.sort) && self.rule.is_none() {
             return Err(changed("--sort-by", &describe_sort(&recorded.sort)));
@@ -214,13 +240,20 @@ pub fn describe_rule(merge: &MergeSpec) -> String {
     match &merge.rule {
         Rule::KeepAll => format!("{}, all rows kept", describe_sort(&merge.sort)),
         Rule::LastWriteWins { key, version } => {
-            format!("{}, the greatest {version} of each {} kept", describe_sort(&merge.sort), key.join(","))
+            format!(
+                "{}, the greatest {version} of each {} kept",
+                describe_sort(&merge.sort),
+                key.join(",")
+            )
         }
     }
 }
 
 fn parse_sort(columns: &[String]) -> Result<Vec<SortColumn>, Usage> {
-    let sort: Vec<SortColumn> = columns.iter().map(|column| parse_sort_column(column)).collect::<Result<_, _>>()?;
+    let sort: Vec<SortColumn> = columns
+        .iter()
+        .map(|column| parse_sort_column(column))
+        .collect::<Result<_, _>>()?;
     refuse_twice("--sort-by", sort.iter().map(|column| &column.name))?;
     Ok(sort)
 }
@@ -231,7 +264,11 @@ fn parse_sort_column(text: &str) -> Result<SortColumn, Usage> {
     if name.is_empty() {
         return Err(Usage("--sort-by: a column name is empty".to_owned()));
     }
-    let mut column = SortColumn { name: name.into(), descending: false, nulls_first: false };
+    let mut column = SortColumn {
+        name: name.into(),
+        descending: false,
+        nulls_first: false,
+    };
     for part in parts {
         match part {
             "asc" => column.descending = false,
@@ -254,11 +291,18 @@ fn last_write_wins(key: &[String], version: &str) -> Result<Rule, Usage> {
     }
     let key: Vec<Arc<str>> = key.iter().map(|column| Arc::from(column.trim())).collect();
     refuse_twice("--key", key.iter())?;
-    Ok(Rule::LastWriteWins { key, version: version.trim().into() })
+    Ok(Rule::LastWriteWins {
+        key,
+        version: version.trim().into(),
+    })
 }
 
 fn ascending(name: &Arc<str>) -> SortColumn {
-    SortColumn { name: name.clone(), descending: false, nulls_first: false }
+    SortColumn {
+        name: name.clone(),
+        descending: false,
+        nulls_first: false,
+    }
 }
 
 fn starting_with_key(sort: Vec<SortColumn>, key: &[Arc<str>]) -> Result<Vec<SortColumn>, Usage> {

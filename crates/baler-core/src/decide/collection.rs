@@ -145,6 +145,7 @@ impl Draft {
         }
     }
 
+    /// Each of these once, if it is in that stage.
     fn in_stage(&self, paths: &[FilePath], stage: Stage) -> Vec<FilePath> {
         let known = |path: &FilePath| {
             self.state
@@ -152,7 +153,8 @@ impl Draft {
                 .get(path)
                 .is_some_and(|known| known.stage == stage)
         };
-        paths.iter().filter(|path| known(path)).cloned().collect()
+        let known: BTreeSet<&FilePath> = paths.iter().filter(|path| known(path)).collect();
+        known.into_iter().cloned().collect()
     }
 }
 
@@ -163,18 +165,11 @@ pub(crate) fn is_ripe(state: &State, path: &FilePath, garbage: &Garbage, grace: 
         return true;
     };
     let live = table.files.contains_key(path);
-    !live && is_over(state, table.spec.grace, garbage.since, grace) && !is_pinned(state, garbage)
+    !live && is_over(state, table.spec.grace, garbage.since, grace) && !garbage.is_pinned(&state.pins)
 }
 
 fn is_over(state: &State, length: Millis, since: Sequence, grace: Grace) -> bool {
     grace == Grace::Waived || state.has_passed(length, since)
-}
-
-fn is_pinned(state: &State, garbage: &Garbage) -> bool {
-    state.pins.iter().any(|(id, pin)| {
-        let shows = garbage.added <= id.version && id.version < garbage.replaced;
-        pin.table == garbage.table && shows
-    })
 }
 
 /// Whether a table names this path, as live or as consumed and perhaps still there.

@@ -1,5 +1,5 @@
 //! Requests become events. Nothing is changed here: the caller appends the events, and applies them if the journal
-//! took them. A refusal is a reply without events.
+//! took them. A refusal is a reply without events, but for one: a result that is not proved ends its attempt.
 
 mod collection;
 mod completion;

@@ -117,7 +117,7 @@ impl FolderError {
 }
 
 /// What to do about an error of the system, as the end of a sentence; empty where there is nothing to say.
-pub(super) fn advice(error: &io::Error) -> &'static str {
+pub fn advice(error: &io::Error) -> &'static str {
     match Errno::from_io_error(error) {
         Some(Errno::ROFS) => {
             " (mounted read-only: mount it writable, or write elsewhere with `--output`; nothing was changed)"

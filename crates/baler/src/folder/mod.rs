@@ -25,8 +25,9 @@ pub mod delete;
 pub mod publish;
 
 pub mod lock;
+pub mod scratch;
 
-pub use error::FolderError;
+pub use error::{FolderError, advice};
 
 use std::fs;
 use std::io;

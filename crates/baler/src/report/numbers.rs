@@ -12,7 +12,10 @@ pub fn count(number: u64) -> String {
         ones => ones,
     };
     let (head, tail) = digits.split_at(first.min(digits.len()));
-    let groups = tail.as_bytes().chunks(3).map(|group| String::from_utf8_lossy(group));
+    let groups = tail
+        .as_bytes()
+        .chunks(3)
+        .map(|group| String::from_utf8_lossy(group));
     groups.fold(head.to_owned(), |text, group| text + "," + &group)
 }
 

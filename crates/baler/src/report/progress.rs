@@ -14,17 +14,22 @@ pub struct ProgressView {
 impl ProgressView {
     /// On the terminal, if standard error is one.
     pub fn on_terminal() -> Self {
-        Self { bar: ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr_with_hz(8)) }
+        Self {
+            bar: ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr_with_hz(8)),
+        }
     }
 
     /// Nowhere.
     pub fn silent() -> Self {
-        Self { bar: ProgressBar::hidden() }
+        Self {
+            bar: ProgressBar::hidden(),
+        }
     }
 
     /// Something whose end is not known yet.
     pub fn begin_counting(&self, what: &'static str) {
-        self.bar.set_style(style("{spinner} {msg} {human_pos} files  {elapsed}"));
+        self.bar
+            .set_style(style("{spinner} {msg} {human_pos} files  {elapsed}"));
         self.bar.set_message(what);
         self.bar.set_position(0);
         self.bar.enable_steady_tick(Duration::from_millis(125));
@@ -50,9 +55,11 @@ impl ProgressView {
         self.bar.inc(by);
     }
 
-    /// An attempt that moved this much came to nothing: it will be done again.
-    pub fn take_back(&self, moved: u64) {
+    /// An attempt that moved this much of what was expected came to nothing.
+    pub fn take_back(&self, moved: u64, expected: u64) {
         self.bar.set_position(self.bar.position().saturating_sub(moved));
+        self.bar
+            .set_length(self.bar.length().unwrap_or(0).saturating_sub(expected));
     }
 
     /// What is being done besides.

@@ -112,8 +112,18 @@ impl fmt::Display for RunReport {
             writeln!(f, "Nothing to do: {files} live files, {size}. ({took})")?;
         } else {
             writeln!(f, "          {:>12} {:>12}", "files", "size")?;
-            writeln!(f, "before    {:>12} {:>12}", count(self.files_before), bytes(self.bytes_before))?;
-            writeln!(f, "after     {:>12} {:>12}", count(self.files_after), bytes(self.bytes_after))?;
+            writeln!(
+                f,
+                "before    {:>12} {:>12}",
+                count(self.files_before),
+                bytes(self.bytes_before)
+            )?;
+            writeln!(
+                f,
+                "after     {:>12} {:>12}",
+                count(self.files_after),
+                bytes(self.bytes_after)
+            )?;
             writeln!(f)?;
             writeln!(
                 f,
@@ -132,10 +142,17 @@ impl RunReport {
     fn write_remarks(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.set_aside > 0 {
             let files = plural(self.set_aside, "replaced file");
-            writeln!(f, "{files} set aside under _baler/aside; `baler gc` deletes them after their grace period")?;
+            writeln!(
+                f,
+                "{files} set aside under _baler/aside; `baler gc` deletes them after their grace period"
+            )?;
         }
         if self.waiting > 0 {
-            writeln!(f, "{} written too recently: taken by a later run (--settle)", plural(self.waiting, "file"))?;
+            writeln!(
+                f,
+                "{} written too recently: taken by a later run (--settle)",
+                plural(self.waiting, "file")
+            )?;
         }
         if self.bounded {
             writeln!(f, "Stopped at --max-bytes: run again to go on")?;
@@ -144,13 +161,19 @@ impl RunReport {
             writeln!(f, "skipped      {}: {}", skipped.path, skipped.reason)?;
         }
         for path in &self.changed {
-            writeln!(f, "changed      {path}: rewritten after it was compacted; its old rows are in the output")?;
+            writeln!(
+                f,
+                "changed      {path}: rewritten after it was compacted; its old rows are in the output"
+            )?;
         }
         for bad in &self.quarantined_files {
             writeln!(f, "quarantined  {}: {}", bad.path, bad.reason)?;
         }
         if !self.quarantined_files.is_empty() {
-            writeln!(f, "Quarantined files stay where they are. Replace them, or `baler retry` once the cause is gone")?;
+            writeln!(
+                f,
+                "Quarantined files stay where they are. Replace them, or `baler retry` once the cause is gone"
+            )?;
         }
         if self.interrupted {
             writeln!(f, "Interrupted. Nothing is lost: run again to go on")?;

@@ -62,7 +62,7 @@ fn deletions_stay_listed_until_confirmed() {
     let story = replaced().later(GRACE).after(declare_due());
     let deleted = |name| Event::Deleted { paths: paths([name]) };
     let story = story
-        .when(Request::ReportDeleted(paths(["a", "never listed"])))
+        .when(Request::ReportDeleted(paths(["a", "never listed", "a"])))
         .then([deleted("a")])
         .only_once()
         .go_on();
@@ -104,6 +104,7 @@ fn a_path_that_is_live_again_is_not_due() {
     let story = replaced();
     let evidence = story.state.sequence;
     let story = story.after(add(NATIVE, evidence, ["a@2"])).later(GRACE);
+    assert!(!story.state.garbage.contains_key(&path("a")));
     story.when(declare_due()).then([due(NATIVE, ["b"])]);
 }
 

@@ -256,7 +256,6 @@ fn without_room_for_halves_a_failing_job_stays_open() {
             crate::apply::apply_event(&mut state, event);
         }
         assert_eq!(crate::invariants::broken(&state).len(), 0);
-        assert!(state.jobs.contains_key(&JobId(0)) || state.jobs.len() <= OPEN_JOBS_AND_HALVES_MAX);
+        assert!(state.jobs.contains_key(&JobId(0)), "it is tried again");
     }
-    assert!(state.jobs.len() <= OPEN_JOBS_AND_HALVES_MAX);
 }

@@ -18,3 +18,5 @@ mod publishing;
 mod collection;
 mod pins;
 mod time;
+
+mod walk;

@@ -245,3 +245,17 @@ fn a_file_overwritten_while_its_job_is_published_is_new_data() {
     let story = story.after(nothing);
     assert!(story.table(PLACE).files.contains_key(&path("a")));
 }
+
+#[test]
+fn a_404_from_before_it_was_published_does_not_let_an_output_go() {
+    let story = publishing(PLACE);
+    let (evidence, output) = (story.state.sequence, output(&story));
+    let token = story.publish_token(0);
+    let story = story.after(publish(0, token));
+    let gone = Request::LoseFiles {
+        table: PLACE.into(),
+        evidence,
+        paths: vec![output],
+    };
+    story.when(gone).nothing();
+}

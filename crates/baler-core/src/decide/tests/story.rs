@@ -151,6 +151,7 @@ impl Told {
     }
 
     #[track_caller]
+    #[expect(clippy::needless_pass_by_value, reason = "stories read better so")]
     pub(super) fn replies(self, reply: Reply) -> Self {
         assert_eq!(self.decision.reply, reply);
         self

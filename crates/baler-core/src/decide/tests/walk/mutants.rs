@@ -1,0 +1,144 @@
+//! A check that cannot fail proves nothing: deliberately wrong state machines must be found out.
+
+use super::{Decide, walk};
+use crate::decide::{Decision, decide};
+use crate::file::Digest;
+use crate::ids::{Sequence, TableName};
+use crate::names::Attempt;
+use crate::request::Request;
+use crate::state::State;
+
+const SEEDS: u64 = 400;
+
+fn is_found_out(mutant: Decide) {
+    let found = (0..SEEDS).find_map(|seed| walk(seed, mutant).err());
+    assert!(found.is_some(), "{SEEDS} walks found nothing wrong");
+}
+
+/// "Ownership by job is enough": a finish under an old token is taken for one under the present token.
+fn no_token_check(state: &State, request: &Request) -> Decision {
+    let Request::Finish(finish) = request else {
+        return decide(state, request);
+    };
+    let mut finish = finish.clone();
+    let lease = state
+        .jobs
+        .get(&finish.job)
+        .and_then(|job| job.range(finish.range)?.lease());
+    if let Some(lease) = lease {
+        let attempt = Attempt {
+            job: finish.job,
+            range: finish.range,
+            token: lease.token,
+        };
+        finish.finished.token = lease.token;
+        let (journal, partition) = (state.journal.unwrap(), &state.jobs[&finish.job].partition);
+        for output in &mut finish.finished.outputs {
+            output.path = attempt.output(journal, partition, output.part);
+        }
+    }
+    decide(state, &Request::Finish(finish))
+}
+
+/// A listing is believed however old it is.
+fn stale_evidence(state: &State, request: &Request) -> Decision {
+    let mut request = request.clone();
+    let newest = Sequence(state.sequence.0 - 1);
+    match &mut request {
+        Request::AddFiles { evidence, .. } | Request::LoseFiles { evidence, .. } => *evidence = newest,
+        _ => {}
+    }
+    decide(state, &request)
+}
+
+/// The merge's figures are not compared.
+fn no_proof(state: &State, request: &Request) -> Decision {
+    let mut request = request.clone();
+    if let Request::Finish(finish) = &mut request
+        && let [first, rest @ ..] = &mut finish.finished.outputs[..]
+    {
+        let rows: u64 = finish.finished.reads.iter().map(|read| read.rows).sum();
+        let digest: Digest = finish.finished.reads.iter().map(|read| read.digest).sum();
+        let rest_rows: u64 = rest.iter().map(|output| output.rows).sum();
+        let rest_digest: Digest = rest.iter().map(|output| output.digest).sum();
+        first.rows = rows - rest_rows;
+        first.digest = Digest(digest.0.wrapping_sub(rest_digest.0));
+    }
+    decide(state, &request)
+}
+
+/// Nobody looks whether the inputs are still there.
+fn no_source_check(state: &State, request: &Request) -> Decision {
+    let mut request = request.clone();
+    if let Request::Finish(finish) = &mut request
+        && let Some(job) = state.jobs.get(&finish.job)
+    {
+        let planned = job.inputs.iter().map(|input| Some(input.identity.clone()));
+        finish.inputs_now = Some(planned.collect());
+    }
+    decide(state, &request)
+}
+
+/// The collector does not know the jobs.
+fn collector_ignores_jobs(state: &State, request: &Request) -> Decision {
+    let mut state = state.clone();
+    if matches!(request, Request::ReportLateWrites { .. }) {
+        state.jobs.clear();
+    }
+    decide(&state, request)
+}
+
+/// The collector does not know the readers.
+fn collector_ignores_pins(state: &State, request: &Request) -> Decision {
+    let mut state = state.clone();
+    if matches!(request, Request::DeclareDue { .. }) {
+        state.pins.clear();
+    }
+    decide(&state, request)
+}
+
+/// What was replaced is forgotten at once.
+fn forgets_what_was_consumed(state: &State, request: &Request) -> Decision {
+    let mut state = state.clone();
+    if matches!(request, Request::AddFiles { .. }) {
+        for name in super::TABLES.map(TableName::from) {
+            let table = &mut state.tables[&name];
+            table.consumed.clear();
+            table.removed.clear();
+        }
+    }
+    decide(&state, request)
+}
+
+/// An end without a result leaves nothing behind.
+fn forgets_leftovers(state: &State, request: &Request) -> Decision {
+    let mut state = state.clone();
+    if matches!(request, Request::ReportSweep { .. }) {
+        state.leftovers.clear();
+    }
+    decide(&state, request)
+}
+
+macro_rules! found_out {
+    ($($mutant:ident),+ $(,)?) => {
+        mod found_out {
+            $(
+                #[test]
+                fn $mutant() {
+                    super::is_found_out(super::$mutant);
+                }
+            )+
+        }
+    };
+}
+
+found_out!(
+    no_token_check,
+    stale_evidence,
+    no_proof,
+    no_source_check,
+    collector_ignores_jobs,
+    collector_ignores_pins,
+    forgets_what_was_consumed,
+    forgets_leftovers,
+);

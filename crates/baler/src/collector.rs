@@ -1,0 +1,188 @@
+//! Takes away what is left behind, by the durable lists in the state. One object that cannot be deleted stays on its
+//! list, and does not stop the others.
+
+use anyhow::{Result, anyhow};
+use baler_core::file::FilePath;
+use baler_core::garbage::{Leftover, Original, Stage};
+use baler_core::request::{Grace, Reply, Request};
+use baler_core::state::State;
+use serde::Serialize;
+
+use crate::folder::aside::{Aside, set_aside_all};
+use crate::folder::delete::{Deleted, Deletion, delete_all};
+use crate::folder::staging::left_behind;
+use crate::folder::{Folder, FolderError};
+use crate::report::NamedReason;
+use crate::root::{Root, machine_now};
+
+/// What a collection did, or would do.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Collected {
+    /// Objects deleted.
+    pub deleted: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// Objects that could not be deleted, with the reason; they stay on the list.
+    pub failed: Vec<NamedReason>,
+    /// Files that were found overwritten when they were to be set aside, and were put back, under these names.
+    pub put_back: Vec<String>,
+}
+
+/// Renames the files that committed jobs replaced out of the readers' sight.
+pub async fn set_aside(root: &Root) -> Result<Vec<String>> {
+    let state = root.replica.state();
+    let to_set_aside = state
+        .garbage
+        .iter()
+        .filter(|(_, garbage)| garbage.stage == Stage::ToSetAside);
+    let pending: Vec<(Original, FilePath)> = to_set_aside
+        .filter_map(|(path, garbage)| Some((garbage.original.clone()?, path.clone())))
+        .collect();
+    if pending.is_empty() {
+        return Ok(Vec::new());
+    }
+    let folder = root.site.root.clone();
+    let (mut moved, mut nothing, mut put_back) = (Vec::new(), Vec::new(), Vec::new());
+    let set = tokio::task::spawn_blocking(move || {
+        let outcomes = set_aside_all(&folder, pending.iter().map(|(original, path)| (original, path)))?;
+        let paths = pending.into_iter().map(|(_, path)| path);
+        Ok::<_, FolderError>(outcomes.into_iter().zip(paths).collect::<Vec<_>>())
+    });
+    for (outcome, path) in set.await?? {
+        match outcome {
+            Ok(Aside::Moved) => moved.push(path),
+            Ok(Aside::Gone | Aside::Overwritten) => nothing.push(path),
+            Ok(Aside::PutBack { under }) => {
+                put_back.push(under.to_string());
+                nothing.push(path);
+            }
+            Err(error) => tracing::warn!("a replaced file stays in sight for now: {error}"),
+        }
+    }
+    root.replica
+        .submit(Request::ReportAside { moved, nothing })
+        .await?;
+    Ok(put_back)
+}
+
+/// Sweeps ended attempts and deletes what is due.
+pub async fn collect(root: &Root, grace: Grace) -> Result<Collected> {
+    let put_back = set_aside(root).await?;
+    if grace == Grace::Kept && would_be_ripe(&root.replica.state()) {
+        root.replica.submit(Request::Tick).await?;
+    }
+    sweep(root, grace).await?;
+    let mut collected = delete_due(root, grace).await?;
+    sweep(root, grace).await?;
+    collected.put_back.extend(put_back);
+    Ok(collected)
+}
+
+/// Whether, by this machine's clock, a grace period is over that the state's time has not seen end. Only then is it
+/// worth an entry to ask the store for the present.
+fn would_be_ripe(state: &State) -> bool {
+    let mut later = state.clone();
+    later.time = later.time.max(machine_now());
+    let over = |since, table: &_| {
+        let length = state
+            .tables
+            .get(table)
+            .map_or(baler_core::time::Millis(0), |table| table.spec.grace);
+        later.has_passed(length, since) && !state.has_passed(length, since)
+    };
+    let garbage = state
+        .garbage
+        .values()
+        .any(|item| item.stage == Stage::Waiting && over(item.since, &item.table));
+    let swept =
+        |leftover: &Leftover| leftover.swept && state.tables.keys().any(|table| over(leftover.since, table));
+    garbage || state.leftovers.values().any(swept)
+}
+
+async fn sweep(root: &Root, grace: Grace) -> Result<()> {
+    let leftovers: Vec<Leftover> = root.replica.state().leftovers.values().copied().collect();
+    let mut reports = Vec::new();
+    for leftover in leftovers {
+        let attempt = leftover.attempt;
+        let found = left_behind(&root.site.root, &attempt)?;
+        if found.is_empty() {
+            // Only an empty folder goes; whatever comes later makes it anew.
+            let _ = std::fs::remove_dir(root.site.root.path().join(attempt.staging_folder()));
+        }
+        let report = Request::ReportSweep {
+            attempt,
+            table: root.table.clone(),
+            found,
+            grace,
+        };
+        if !root.would_decide(&report).is_empty() {
+            reports.push(root.replica.submit(report));
+        }
+    }
+    futures::future::try_join_all(reports).await?;
+    Ok(())
+}
+
+async fn delete_due(root: &Root, grace: Grace) -> Result<Collected> {
+    let Reply::Due(due) = root.replica.submit(Request::DeclareDue { grace }).await? else {
+        return Err(anyhow!("the deletion list was refused"));
+    };
+    let state = root.replica.state();
+    let originals: Vec<(FilePath, Option<Original>)> = due
+        .into_iter()
+        .map(|path| {
+            let original = state
+                .garbage
+                .get(&path)
+                .and_then(|garbage| garbage.original.clone());
+            (path, original)
+        })
+        .collect();
+    let (folder, journal) = (root.site.root.clone(), root.journal()?);
+    let deleted = tokio::task::spawn_blocking(move || {
+        let sizes: Vec<u64> = originals.iter().map(|(path, _)| size(&folder, path)).collect();
+        let deletions = originals.iter().map(|(path, original)| match original {
+            Some(original) => Deletion::SetAside {
+                aside: path,
+                original,
+            },
+            None => Deletion::Own(path),
+        });
+        let outcomes = delete_all(&folder, journal, deletions)?;
+        let paths = originals.into_iter().map(|(path, _)| path);
+        Ok::<_, FolderError>(outcomes.into_iter().zip(sizes).zip(paths).collect::<Vec<_>>())
+    });
+    let mut collected = Collected::default();
+    let mut gone = Vec::new();
+    for ((outcome, size), path) in deleted.await?? {
+        match outcome {
+            Ok(Deleted::Gone) => {
+                collected.deleted += 1;
+                collected.bytes += size;
+                gone.push(path);
+            }
+            Ok(Deleted::PutBack { under }) => {
+                collected.put_back.push(under.to_string());
+                gone.push(path);
+            }
+            Err(error) => {
+                collected.failed.push(NamedReason {
+                    path: path.to_string(),
+                    reason: error.to_string(),
+                });
+            }
+        }
+    }
+    if !gone.is_empty() {
+        root.replica.submit(Request::ReportDeleted(gone)).await?;
+    }
+    Ok(collected)
+}
+
+fn size(folder: &Folder, path: &FilePath) -> u64 {
+    folder
+        .identity_now(path)
+        .ok()
+        .flatten()
+        .map_or(0, |identity| identity.bytes)
+}

@@ -1,0 +1,76 @@
+//! `baler compact`: adopt what is there, merge until nothing is left to do.
+
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use anyhow::Result;
+use baler_core::table::Catalog;
+
+use super::{exit_code, print_json};
+use crate::cli::CompactArgs;
+use crate::report::ProgressView;
+use crate::root::Root;
+use crate::run;
+use crate::settings::{RunSettings, TableSettings};
+
+/// Runs it.
+pub async fn run(args: &CompactArgs) -> Result<ExitCode> {
+    let settings = RunSettings::check(args)?;
+    let table = TableSettings::check(&args.table)?;
+    let progress = if args.json {
+        ProgressView::silent()
+    } else {
+        ProgressView::on_terminal()
+    };
+    let root = Arc::new(Root::open_for_compaction(&args.root, &table).await?);
+    warn_before_first_deletion(&root, &progress)?;
+    let drain = drain_on_interrupt();
+    let report = run::compact(root, &settings, &table, &progress, drain).await?;
+    match args.json {
+        true => print_json(&report)?,
+        false => print!("{report}"),
+    }
+    if let Some(error) = &report.error {
+        eprintln!("error: {error}");
+    }
+    Ok(exit_code(report.is_clean()))
+}
+
+/// Readers who list a folder can meet old and new files at once; they should hear of it before it happens.
+fn warn_before_first_deletion(root: &Root, progress: &ProgressView) -> Result<()> {
+    let table = root.table()?;
+    let untouched =
+        table.files.is_empty() && table.consumed.is_empty() && root.replica.state().recent.is_empty();
+    if table.spec.catalog == Catalog::InPlace && untouched {
+        progress.say(
+            "Compacting in place: whoever lists this folder while it runs may for a moment see a file and its \
+             replacement, or miss one. With --output the folder stays as it is.",
+        );
+    }
+    Ok(())
+}
+
+/// The first Ctrl-C (or SIGTERM) ends the run cleanly; a second one ends it at once, which is just as safe.
+fn drain_on_interrupt() -> Arc<AtomicBool> {
+    let drain = Arc::new(AtomicBool::new(false));
+    let flag = drain.clone();
+    tokio::spawn(async move {
+        interrupted().await;
+        flag.store(true, Ordering::Relaxed);
+        interrupted().await;
+        std::process::exit(130);
+    });
+    drain
+}
+
+async fn interrupted() {
+    use tokio::signal::unix::{SignalKind, signal};
+    let Ok(mut terminate) = signal(SignalKind::terminate()) else {
+        return std::future::pending().await;
+    };
+    tokio::select! {
+        _ = tokio::signal::ctrl_c() => {}
+        _ = terminate.recv() => {}
+    }
+}

@@ -1,0 +1,29 @@
+//! One file a command. Each checks its flags, does its work, and answers with an exit code: 0 done, 1 failed or
+//! something is wrong, 2 wrong usage.
+
+pub mod compact;
+pub mod demo;
+pub mod files;
+pub mod gc;
+pub mod plan;
+pub mod retry;
+pub mod status;
+pub mod verify;
+
+use std::process::ExitCode;
+
+use anyhow::Result;
+use serde::Serialize;
+
+/// One JSON object on a line of its own.
+fn print_json(value: &impl Serialize) -> Result<()> {
+    println!("{}", serde_json::to_string(value)?);
+    Ok(())
+}
+
+fn exit_code(clean: bool) -> ExitCode {
+    match clean {
+        true => ExitCode::SUCCESS,
+        false => ExitCode::FAILURE,
+    }
+}

@@ -1,0 +1,196 @@
+//! `baler plan`: what `compact` would do, and why each file was chosen or not. Nothing is written.
+
+use std::process::ExitCode;
+
+use anyhow::Result;
+use baler_core::ids::{Partition, Sequence, TableName};
+use baler_core::planner::{self, Verdict};
+use baler_core::request::Reply;
+use baler_core::state::{State, Table};
+use serde::Serialize;
+
+use super::print_json;
+use crate::cli::PlanArgs;
+use crate::discovery::{self, Findings, Look};
+use crate::report::{ProgressView, bytes, count};
+use crate::root::{Root, TABLE, machine_now, pretend};
+use crate::settings::{RunSettings, TableSettings};
+
+/// A line of the plan: a file, and what would become of it.
+#[derive(Debug, Serialize)]
+struct PlannedFile {
+    path: String,
+    partition: String,
+    bytes: u64,
+    rows: u64,
+    level: u8,
+    /// The job that it would be in, counted from 1; none if it would be left alone.
+    job: Option<usize>,
+    why: String,
+}
+
+#[derive(Debug, Default, Serialize)]
+struct PlanSummary {
+    jobs: usize,
+    files_chosen: u64,
+    bytes_to_read: u64,
+    files_left_alone: u64,
+    files_waiting: u64,
+    files_quarantined: u64,
+    /// Ages are judged by this machine's clock, so this is an estimate.
+    estimate: bool,
+}
+
+/// Runs it.
+pub async fn run(args: &PlanArgs) -> Result<ExitCode> {
+    let settings = RunSettings::for_plan(args)?;
+    let table = TableSettings::check(&args.table)?;
+    let (site, mut state) = Root::look(&args.root, &table).await?;
+    let name = TableName::from(TABLE);
+    let progress = if args.json {
+        ProgressView::silent()
+    } else {
+        ProgressView::on_terminal()
+    };
+    progress.begin_counting("looking at");
+    // The state is open at an entry that will never be written.
+    let evidence = Sequence(state.sequence.0.saturating_sub(1));
+    let look = Look {
+        evidence,
+        settle: settings.settle,
+        scope: settings.scope.clone(),
+        adopt_foreign: table.adopt_foreign,
+    };
+    let findings = discovery::look(&site, &state, &name, &look, &progress)?;
+    for request in findings.requests(&name) {
+        if let Reply::Refused(refusal) = pretend(&mut state, &request) {
+            anyhow::bail!("{refusal}");
+        }
+    }
+    progress.end();
+    let (files, summary) = plan(&state, &name, &findings, &settings);
+    match args.json {
+        true => print_lines(&files, &summary)?,
+        false => print_for_people(&files, &summary, &state.tables[&name], &findings),
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn plan(
+    state: &State,
+    name: &TableName,
+    findings: &Findings,
+    settings: &RunSettings,
+) -> (Vec<PlannedFile>, PlanSummary) {
+    let table = &state.tables[name];
+    let mut files = Vec::new();
+    let mut summary = PlanSummary {
+        files_waiting: findings.waiting,
+        files_quarantined: table.quarantine.len() as u64,
+        estimate: true,
+        ..PlanSummary::default()
+    };
+    let mut bytes_left = settings.scope.bytes_max.unwrap_or(u64::MAX);
+    for partition in table
+        .partitions
+        .keys()
+        .filter(|partition| settings.scope.covers(partition.as_str()))
+    {
+        plan_partition(table, partition, &mut bytes_left, &mut files, &mut summary);
+    }
+    (files, summary)
+}
+
+fn plan_partition(
+    table: &Table,
+    partition: &Partition,
+    bytes_left: &mut u64,
+    files: &mut Vec<PlannedFile>,
+    summary: &mut PlanSummary,
+) {
+    let view = table.view(partition, machine_now());
+    let choice = planner::choose(&table.spec, &view);
+    let sizes = choice
+        .jobs
+        .iter()
+        .map(|job| job.inputs.iter().map(|path| table.files[path].bytes()).sum());
+    let within_bound: Vec<bool> = sizes
+        .map(|size: u64| {
+            let fits = size <= *bytes_left;
+            *bytes_left = if fits { *bytes_left - size } else { 0 };
+            fits
+        })
+        .collect();
+    let first = summary.jobs;
+    summary.jobs += within_bound.iter().filter(|fits| **fits).count();
+    for (file, verdict) in view.files.iter().zip(&choice.verdicts) {
+        let (job, why) = match verdict {
+            Verdict::Chosen { job } if within_bound[*job] => {
+                (Some(first + job + 1), choice.jobs[*job].why.to_string())
+            }
+            Verdict::Chosen { .. } => (None, "beyond --max-bytes".to_owned()),
+            other => (None, other.to_string()),
+        };
+        match job {
+            Some(_) => {
+                summary.files_chosen += 1;
+                summary.bytes_to_read += file.bytes();
+            }
+            None => summary.files_left_alone += 1,
+        }
+        files.push(PlannedFile {
+            path: file.path.to_string(),
+            partition: partition.to_string(),
+            bytes: file.bytes(),
+            rows: file.rows,
+            level: file.level.0,
+            job,
+            why,
+        });
+    }
+}
+
+fn print_lines(files: &[PlannedFile], summary: &PlanSummary) -> Result<()> {
+    for file in files {
+        print_json(file)?;
+    }
+    print_json(summary)
+}
+
+fn print_for_people(files: &[PlannedFile], summary: &PlanSummary, table: &Table, findings: &Findings) {
+    for file in files {
+        let job = file
+            .job
+            .map_or_else(|| "-".to_owned(), |job| format!("job {job}"));
+        println!(
+            "{job:<9} {:>10}  L{}  {}  ({})",
+            bytes(file.bytes),
+            file.level,
+            file.path,
+            file.why
+        );
+    }
+    for mark in table.quarantine.values() {
+        println!(
+            "{:<9} {:>10}      {}  (quarantined: {})",
+            "-",
+            bytes(mark.identity.bytes),
+            mark.path,
+            mark.reason
+        );
+    }
+    for skipped in &findings.skipped {
+        println!(
+            "{:<9} {:>10}      {}  (skipped: {})",
+            "-", "", skipped.path, skipped.reason
+        );
+    }
+    println!(
+        "\n{} job(s): {} files, {} to read and rewrite; {} files left alone, {} too young. By this machine's clock.",
+        summary.jobs,
+        count(summary.files_chosen),
+        bytes(summary.bytes_to_read),
+        count(summary.files_left_alone),
+        count(summary.files_waiting),
+    );
+}

@@ -1,0 +1,296 @@
+//! A root: its folders, its journal, its one table. Opening one checks everything that could make compacting it wrong.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use anyhow::{Context, Result, bail};
+use baler_core::event::Event;
+use baler_core::ids::{JournalId, TableName};
+use baler_core::request::{Poll, Reply, Request};
+use baler_core::state::{State, Table};
+use baler_core::table::{Catalog, TableSpec};
+use baler_core::time::StoreTime;
+use baler_core::{decide, names};
+use baler_journal::replica::Settings;
+use baler_journal::store::LocalStore;
+use baler_journal::{Access, ObjectLog, Replica};
+
+use crate::folder::{Folder, refuse};
+use crate::settings::{TableSettings, Usage};
+use crate::site::Site;
+
+/// The one table of a plain root.
+pub const TABLE: &str = "data";
+
+/// An open root.
+#[derive(Debug)]
+pub struct Root {
+    /// Where its files lie.
+    pub site: Site,
+    /// Its table.
+    pub table: TableName,
+    /// Its state.
+    pub replica: Replica,
+}
+
+/// The present on this machine's clock. For estimates and courtesies only: nothing is decided by it.
+pub fn machine_now() -> StoreTime {
+    let since = SystemTime::now()
+        .duration_since(SystemTime::UNIX_EPOCH)
+        .unwrap_or_default();
+    StoreTime {
+        unix_ms: u64::try_from(since.as_millis()).unwrap_or(u64::MAX),
+    }
+}
+
+impl Root {
+    /// Opens a root that `compact` has worked on, without ever writing.
+    pub async fn open_to_read(path: &Path) -> Result<Self> {
+        Self::open_known(path, Access::ReadOnly).await
+    }
+
+    /// Opens a root that `compact` has worked on.
+    pub async fn open_to_write(path: &Path) -> Result<Self> {
+        Self::open_known(path, Access::ReadWrite).await
+    }
+
+    async fn open_known(path: &Path, access: Access) -> Result<Self> {
+        let folder = Folder::open_root(path)?;
+        if !has_journal(&folder) {
+            bail!(
+                "{} is not a Baler root: `baler compact` makes one of it (with --output, the root is DST)",
+                path.display()
+            );
+        }
+        let replica = open_replica(&folder, access).await?;
+        let table = TableName::from(TABLE);
+        let state = replica.state();
+        let catalog = match state.tables.get(&table) {
+            Some(known) => known.spec.catalog.clone(),
+            None => Catalog::InPlace,
+        };
+        let source = match &catalog {
+            Catalog::Output { source } => Folder::open_source(Path::new(&**source)).ok().map(Arc::new),
+            Catalog::InPlace | Catalog::Native => None,
+        };
+        Ok(Self {
+            site: Site {
+                root: Arc::new(folder),
+                source,
+            },
+            table,
+            replica,
+        })
+    }
+
+    /// Opens the root that a `compact` of `path` works on, and makes it one if it is none.
+    pub async fn open_for_compaction(path: &Path, settings: &TableSettings) -> Result<Self> {
+        let (site, catalog) = place(path, settings)?;
+        let known = has_journal(&site.root);
+        refuse::check_root(&site.root)?;
+        if let Some(source) = &site.source {
+            refuse::check_source(source)?;
+        }
+        let replica = create_replica(&site.root).await?;
+        let root = Self {
+            site,
+            table: TableName::from(TABLE),
+            replica,
+        };
+        root.settle_spec(&catalog, settings).await?;
+        if !known {
+            // Somebody may have made an overlapping root at the same moment: of the two, each now sees the other.
+            refuse::check_root(&root.site.root)?;
+        }
+        Ok(root)
+    }
+
+    /// The state and folders for a dry run, which may look at a folder that is no root yet.
+    pub async fn look(path: &Path, settings: &TableSettings) -> Result<(Site, State)> {
+        let (site, catalog) = place_to_look(path, settings)?;
+        let mut state = match has_journal(&site.root) {
+            true => State::clone(&*open_replica(&site.root, Access::ReadOnly).await?.state()),
+            false => State::default(),
+        };
+        let table = TableName::from(TABLE);
+        state.open_batch(None);
+        if state.journal.is_none() {
+            pretend(&mut state, &Request::CreateJournal(JournalId(0)));
+        }
+        let spec = Arc::new(match state.tables.get(&table) {
+            Some(known) => wanted_spec(known, &catalog, settings)?,
+            None => settings.fresh(catalog),
+        });
+        pretend(
+            &mut state,
+            &Request::CreateTable {
+                table: table.clone(),
+                spec: spec.clone(),
+            },
+        );
+        pretend(&mut state, &Request::AlterTable { table, spec });
+        Ok((site, state))
+    }
+
+    async fn settle_spec(&self, catalog: &Catalog, settings: &TableSettings) -> Result<()> {
+        let state = self.replica.state();
+        let request = match state.tables.get(&self.table) {
+            None => {
+                let spec = Arc::new(settings.fresh(catalog.clone()));
+                Request::CreateTable {
+                    table: self.table.clone(),
+                    spec,
+                }
+            }
+            Some(known) => {
+                let spec = Arc::new(wanted_spec(known, catalog, settings)?);
+                Request::AlterTable {
+                    table: self.table.clone(),
+                    spec,
+                }
+            }
+        };
+        match self.replica.submit(request).await? {
+            Reply::Refused(refusal) => bail!("{refusal}"),
+            _ => Ok(()),
+        }
+    }
+
+    /// The journal's id.
+    pub fn journal(&self) -> Result<JournalId> {
+        self.replica.state().journal.context("the journal has not begun")
+    }
+
+    /// The table, as it stands.
+    pub fn table(&self) -> Result<Table> {
+        let state = self.replica.state();
+        state
+            .tables
+            .get(&self.table)
+            .cloned()
+            .context("the root has no table yet")
+    }
+
+    /// What a request would decide now. Nothing is written.
+    pub fn would_decide(&self, request: &Request) -> Vec<Event> {
+        let mut state = State::clone(&self.replica.state());
+        state.open_batch(None);
+        decide(&state, request).events
+    }
+
+    /// Whether the poll would find more to do without its bound on bytes.
+    pub fn is_bounded(&self, poll: &Poll) -> bool {
+        let mut unbounded = poll.clone();
+        unbounded.scope.bytes_left = None;
+        poll.scope.bytes_left.is_some() && !self.would_decide(&Request::Poll(unbounded)).is_empty()
+    }
+}
+
+/// Applies what a request would decide to a state that nobody shares.
+pub fn pretend(state: &mut State, request: &Request) -> Reply {
+    let decision = decide(state, request);
+    for event in &decision.events {
+        baler_core::apply::apply_event(state, event);
+    }
+    decision.reply
+}
+
+fn has_journal(folder: &Folder) -> bool {
+    folder.path().join(names::BALER_FOLDER).join("journal").is_dir()
+}
+
+fn place(path: &Path, settings: &TableSettings) -> Result<(Site, Catalog)> {
+    let Some(output) = &settings.output else {
+        let root = Arc::new(Folder::open_root(path)?);
+        return Ok((Site { root, source: None }, Catalog::InPlace));
+    };
+    let source = Folder::open_source(path)?;
+    refuse::check_overlap(&source, output)?;
+    let root = Folder::create_root(output)?;
+    refuse::check_output(&root)?;
+    let catalog = output_catalog(&source);
+    Ok((
+        Site {
+            root: Arc::new(root),
+            source: Some(Arc::new(source)),
+        },
+        catalog,
+    ))
+}
+
+/// The same for a dry run: an output that does not exist yet is looked at as if it were empty.
+fn place_to_look(path: &Path, settings: &TableSettings) -> Result<(Site, Catalog)> {
+    match &settings.output {
+        Some(output) if !output.is_dir() => {
+            let source = Arc::new(Folder::open_source(path)?);
+            refuse::check_overlap(&source, output)?;
+            refuse::check_source(&source)?;
+            let catalog = output_catalog(&source);
+            Ok((
+                Site {
+                    root: source.clone(),
+                    source: Some(source),
+                },
+                catalog,
+            ))
+        }
+        _ => {
+            let (site, catalog) = place(path, settings)?;
+            refuse::check_root(&site.root)?;
+            Ok((site, catalog))
+        }
+    }
+}
+
+fn output_catalog(source: &Folder) -> Catalog {
+    Catalog::Output {
+        source: source.path().to_string_lossy().into(),
+    }
+}
+
+fn wanted_spec(known: &Table, catalog: &Catalog, settings: &TableSettings) -> Result<TableSpec, Usage> {
+    match (&known.spec.catalog, catalog) {
+        (Catalog::Output { source }, Catalog::InPlace) => {
+            return Err(Usage(format!(
+                "this is the output of a compaction: run `baler compact {source} --output` it instead"
+            )));
+        }
+        (Catalog::Output { source: known }, Catalog::Output { source }) if known != source => {
+            return Err(Usage(format!(
+                "--output holds the files of {known}, not of {source}: give another --output"
+            )));
+        }
+        (Catalog::InPlace, Catalog::Output { .. }) => {
+            return Err(Usage(
+                "--output is a root that is compacted in place: give another --output".to_owned(),
+            ));
+        }
+        _ => {}
+    }
+    settings.altered(&known.spec, known.is_untouched())
+}
+
+async fn open_replica(folder: &Folder, access: Access) -> Result<Replica> {
+    let store = Arc::new(LocalStore::open(folder.path())?);
+    let log = Arc::new(ObjectLog::open(store, access).await?);
+    Ok(Replica::open(
+        log,
+        Settings {
+            access,
+            ..Settings::default()
+        },
+    )
+    .await?)
+}
+
+/// A root whose making was cut short has a folder for its journal, and nothing in it.
+async fn create_replica(folder: &Folder) -> Result<Replica> {
+    let replica = open_replica(folder, Access::ReadWrite).await?;
+    if replica.state().journal.is_none() {
+        replica
+            .submit(Request::CreateJournal(JournalId(rand::random())))
+            .await?;
+    }
+    Ok(replica)
+}

@@ -1,0 +1,266 @@
+//! One run of compaction: take over what was left, adopt what is new, merge until nothing is left to do, clean up.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
+
+use anyhow::{Result, anyhow, bail};
+use baler_core::ids::Partition;
+use baler_core::planner;
+use baler_core::request::{Grace, Reply, Request, Scope};
+use baler_core::state::Table;
+
+use crate::collector;
+use crate::discovery::{self, Findings, Look};
+use crate::report::{NamedReason, ProgressView, RunReport, Totals};
+use crate::root::{Root, machine_now};
+use crate::settings::{RunSettings, ScopeSettings, TableSettings, Usage};
+use crate::watch::Watch;
+use crate::worker::Worker;
+
+/// Listings in one run: the first, and those that follow up on files that changed under a merge.
+const ROUNDS_MAX: u32 = 3;
+
+/// Files named in an error, of however many.
+const NAMED_MAX: usize = 10;
+
+/// Compacts a root until nothing is left to do, or `drain` is set.
+pub async fn compact(
+    root: Arc<Root>,
+    settings: &RunSettings,
+    table: &TableSettings,
+    progress: &ProgressView,
+    drain: Arc<AtomicBool>,
+) -> Result<RunReport> {
+    let began = Instant::now();
+    let watch = Arc::new(Watch::new(root.clone(), settings.lease));
+    let signs_of_life = {
+        let watch = watch.clone();
+        tokio::spawn(async move { watch.keep_alive().await })
+    };
+    let mut run = Run {
+        root,
+        watch,
+        settings,
+        table,
+        progress,
+        drain,
+        report: RunReport::default(),
+        before: None,
+    };
+    let ended = run.work().await;
+    signs_of_life.abort();
+    run.watch.leave()?;
+    progress.end();
+    ended?;
+    run.report.seconds = began.elapsed().as_secs_f64();
+    Ok(run.report)
+}
+
+struct Run<'a> {
+    root: Arc<Root>,
+    watch: Arc<Watch>,
+    settings: &'a RunSettings,
+    table: &'a TableSettings,
+    progress: &'a ProgressView,
+    drain: Arc<AtomicBool>,
+    report: RunReport,
+    before: Option<Totals>,
+}
+
+impl Run<'_> {
+    async fn work(&mut self) -> Result<()> {
+        self.watch.take_over_silent().await?;
+        collector::set_aside(&self.root).await?;
+        for round in 1..=ROUNDS_MAX {
+            let again = self.adopt().await?;
+            self.before.get_or_insert(Totals::of(&self.root.table()?));
+            let cancelled = self.merge().await?;
+            let unsettled = again || cancelled > 0;
+            if !unsettled || round == ROUNDS_MAX || self.is_stopping() {
+                break;
+            }
+        }
+        if self.report.error.is_none() {
+            let collected = collector::collect(&self.root, Grace::Kept).await?;
+            for path in collected.put_back {
+                let reason =
+                    "written while its old version was being replaced: put back under this name".to_owned();
+                self.report.skipped.push(NamedReason { path, reason });
+            }
+        }
+        self.sum_up()
+    }
+
+    fn is_stopping(&self) -> bool {
+        self.drain.load(Ordering::Relaxed) || self.report.error.is_some()
+    }
+
+    /// Answers whether some files were passed over because the state changed under the listing.
+    async fn adopt(&mut self) -> Result<bool> {
+        self.progress.begin_counting("looking at");
+        self.root.replica.catch_up().await?;
+        let findings = self.look().await?;
+        self.refuse_foreign(&findings)?;
+        self.refuse_unknown_columns(&findings)?;
+        self.report.waiting = findings.waiting;
+        self.report.skipped.clone_from(&findings.skipped);
+        let mut unsettled = false;
+        for request in findings.requests(&self.root.table) {
+            match self.root.replica.submit(request).await? {
+                Reply::Added(added) => {
+                    unsettled |= !added.later.is_empty();
+                    self.report
+                        .changed
+                        .extend(added.changed.iter().map(ToString::to_string));
+                }
+                Reply::Refused(refusal) => bail!("{refusal}"),
+                _ => {}
+            }
+        }
+        self.report.changed.sort();
+        self.report.changed.dedup();
+        Ok(unsettled)
+    }
+
+    async fn look(&self) -> Result<Findings> {
+        let look = Look {
+            evidence: self.root.replica.state().sequence,
+            settle: self.settings.settle,
+            scope: self.settings.scope.clone(),
+            adopt_foreign: self.table.adopt_foreign,
+        };
+        let (root, progress) = (self.root.clone(), self.progress.clone());
+        let looked = tokio::task::spawn_blocking(move || {
+            discovery::look(&root.site, &root.replica.state(), &root.table, &look, &progress)
+        });
+        looked
+            .await
+            .map_err(|panic| anyhow!("the listing panicked: {panic}"))?
+    }
+
+    fn refuse_foreign(&self, findings: &Findings) -> Result<()> {
+        if findings.foreign.is_empty() {
+            return Ok(());
+        }
+        let named: Vec<String> = findings
+            .foreign
+            .iter()
+            .take(NAMED_MAX)
+            .map(ToString::to_string)
+            .collect();
+        bail!(
+            "{} file(s) were written by another Baler root, as in a folder that was copied or restored without its \
+             `_baler`. If they are data of this root, run again with --adopt-foreign; else move them away:\n  {}",
+            findings.foreign.len(),
+            named.join("\n  ")
+        )
+    }
+
+    /// A column that no file has is a typing error, not a column of nulls.
+    fn refuse_unknown_columns(&self, findings: &Findings) -> Result<()> {
+        let table = self.root.table()?;
+        if findings.files.is_empty() || !table.files.is_empty() || !table.consumed.is_empty() {
+            return Ok(());
+        }
+        let merge = &table.spec.merge;
+        let version = match &merge.rule {
+            baler_core::table::Rule::LastWriteWins { version, .. } => Some(version),
+            baler_core::table::Rule::KeepAll => None,
+        };
+        for column in merge.sort.iter().map(|column| &column.name).chain(version) {
+            if !findings.columns.contains_key(&**column) {
+                let known: Vec<&str> = findings.columns.keys().map(String::as_str).collect();
+                return Err(Usage(format!(
+                    "no file has a column {column}; there are: {}",
+                    known.join(", ")
+                ))
+                .into());
+            }
+        }
+        Ok(())
+    }
+
+    /// Answers how many jobs ended without effect.
+    async fn merge(&mut self) -> Result<u64> {
+        self.progress.begin_merging();
+        let scope = self.scope()?;
+        self.ask_for_the_present(&scope).await?;
+        let worker = Worker::new(
+            self.root.clone(),
+            self.watch.clone(),
+            self.settings.clone(),
+            self.progress.clone(),
+            self.drain.clone(),
+        );
+        let work = worker.run(scope).await?;
+        for job in &work.committed {
+            self.report.count_job(job);
+        }
+        self.report.jobs_cancelled += work.cancelled;
+        self.report.bounded |= work.bounded;
+        self.report.error = work.failed;
+        Ok(work.cancelled)
+    }
+
+    fn scope(&self) -> Result<Scope> {
+        let ScopeSettings { partition, bytes_max } = &self.settings.scope;
+        let partitions = match partition {
+            None => None,
+            Some(_) => Some(self.covered_partitions(&self.root.table()?)),
+        };
+        let used = self.report.bytes_in;
+        let bytes_left = bytes_max.map(|max| max.saturating_sub(used));
+        Ok(Scope {
+            table: Some(self.root.table.clone()),
+            partitions,
+            bytes_left,
+        })
+    }
+
+    fn covered_partitions(&self, table: &Table) -> BTreeSet<Partition> {
+        let covered = |partition: &&Partition| self.settings.scope.covers(partition.as_str());
+        table.partitions.keys().filter(covered).cloned().collect()
+    }
+
+    /// Ages run on the store's clock, which stands still on an idle root. Where by this machine's clock something has
+    /// grown old enough, an empty entry tells the state the time.
+    async fn ask_for_the_present(&self, scope: &Scope) -> Result<()> {
+        let state = self.root.replica.state();
+        let table = self.root.table()?;
+        let jobs_at = |now| {
+            let partitions = table
+                .partitions
+                .keys()
+                .filter(|name| scope.covers(&self.root.table, name));
+            let choices = partitions.map(|name| planner::choose(&table.spec, &table.view(name, now)));
+            choices.map(|choice| choice.jobs.len()).sum::<usize>()
+        };
+        if jobs_at(state.time) == 0 && jobs_at(machine_now()) > 0 {
+            self.root.replica.submit(Request::Tick).await?;
+        }
+        Ok(())
+    }
+
+    fn sum_up(&mut self) -> Result<()> {
+        let table = self.root.table()?;
+        let (before, after) = (self.before.unwrap_or_default(), Totals::of(&table));
+        self.report.files_before = before.files;
+        self.report.bytes_before = before.bytes;
+        self.report.files_after = after.files;
+        self.report.bytes_after = after.bytes;
+        self.report.quarantined = table.quarantine.len() as u64;
+        self.report.quarantined_files = table
+            .quarantine
+            .values()
+            .map(|mark| NamedReason {
+                path: mark.path.to_string(),
+                reason: mark.reason.to_string(),
+            })
+            .collect();
+        self.report.set_aside = self.root.replica.state().garbage.len() as u64;
+        self.report.interrupted = self.drain.load(Ordering::Relaxed);
+        Ok(())
+    }
+}

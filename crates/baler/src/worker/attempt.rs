@@ -1,0 +1,152 @@
+//! One try at a range: merge, look at the inputs once more, finish, publish.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use anyhow::{Result, anyhow};
+use baler_core::event::{Quarantined, ReleaseReason};
+use baler_core::file::Identity;
+use baler_core::ids::RangeId;
+use baler_core::job::{Finished, JobSummary};
+use baler_core::request::{Finish, Grant, Refusal, Reply, Request};
+
+use super::engine::{self, MergeEnd};
+use super::publishing;
+use crate::report::ProgressView;
+use crate::root::Root;
+use crate::watch::Watch;
+
+/// What became of an attempt.
+#[derive(Debug)]
+pub enum Outcome {
+    /// Its job is committed.
+    Committed(JobSummary),
+    /// Its job ended without effect; what can be merged will be planned anew.
+    Cancelled,
+    /// Its range is free again, or somebody else's by now.
+    Released,
+    /// This machine could not do it.
+    NodeFault(String),
+    /// Nobody can do it as it was asked for.
+    Impossible(String),
+}
+
+/// One try at a range.
+pub(super) struct Attempt {
+    pub(super) root: Arc<Root>,
+    pub(super) grant: Grant,
+    pub(super) threads: usize,
+    pub(super) memory_bytes: u64,
+    pub(super) progress: ProgressView,
+    pub(super) drain: Arc<AtomicBool>,
+    pub(super) watch: Arc<Watch>,
+}
+
+impl Attempt {
+    pub(super) async fn run(self) -> Result<Outcome> {
+        match self.grant.range {
+            RangeId::Keys(_) => self.merge().await,
+            RangeId::Publish => publishing::publish(&self.root, &self.grant).await,
+        }
+    }
+
+    async fn merge(self) -> Result<Outcome> {
+        let moved = Arc::new(AtomicU64::new(0));
+        self.progress.expect(self.grant.job.bytes());
+        let ending = self.merge_on_a_thread(moved.clone()).await?;
+        let outcome = self.tell(ending).await?;
+        let moved = moved.load(Ordering::Relaxed);
+        match outcome {
+            Outcome::Committed(_) => self
+                .progress
+                .advance(self.grant.job.bytes().saturating_sub(moved)),
+            _ => self.progress.take_back(moved, self.grant.job.bytes()),
+        }
+        Ok(outcome)
+    }
+
+    async fn merge_on_a_thread(&self, moved: Arc<AtomicU64>) -> Result<MergeEnd> {
+        let order = engine::Order {
+            site: self.root.site.clone(),
+            journal: self.root.journal()?,
+            grant: self.grant.clone(),
+            threads: self.threads,
+            memory_bytes: self.memory_bytes,
+        };
+        let watcher = engine::Watcher {
+            progress: self.progress.clone(),
+            moved,
+            drain: self.drain.clone(),
+            lost: self.watch.lost_flag(self.grant.token),
+            bytes: self.grant.job.bytes(),
+            rows: self.grant.job.rows(),
+        };
+        let ended = tokio::task::spawn_blocking(move || engine::merge(&order, &watcher)).await;
+        ended.map_err(|panic| anyhow!("a merge panicked: {panic}"))
+    }
+
+    async fn tell(&self, ending: MergeEnd) -> Result<Outcome> {
+        match ending {
+            MergeEnd::Merged { finished, inputs_now } => self.finish(finished, inputs_now).await,
+            MergeEnd::Stopped => self.release(ReleaseReason::Drained, vec![]).await,
+            MergeEnd::InputsChanged(changed) => self.release(ReleaseReason::InputsChanged, changed).await,
+            MergeEnd::InputFault { error, culprits } => {
+                self.release(ReleaseReason::InputFault(error.into()), culprits)
+                    .await
+            }
+            MergeEnd::NodeFault(error) => {
+                self.release(ReleaseReason::NodeFault(error.as_str().into()), vec![])
+                    .await?;
+                Ok(Outcome::NodeFault(error))
+            }
+            MergeEnd::Impossible(error) => {
+                self.release(ReleaseReason::NodeFault(error.as_str().into()), vec![])
+                    .await?;
+                Ok(Outcome::Impossible(error))
+            }
+        }
+    }
+
+    async fn finish(&self, finished: Finished, inputs_now: Vec<Option<Identity>>) -> Result<Outcome> {
+        let finish = Finish {
+            job: self.grant.job.id,
+            range: self.grant.range,
+            finished,
+            inputs_now: Some(inputs_now),
+        };
+        match self.root.replica.submit(Request::Finish(finish)).await? {
+            Reply::Finished {
+                publish: Some(grant), ..
+            } => publishing::publish(&self.root, &grant).await,
+            Reply::Finished {
+                committed: Some(summary),
+                ..
+            } => Ok(Outcome::Committed(summary)),
+            Reply::Finished { .. } => Ok(Outcome::Released),
+            Reply::JobCancelled(_) => Ok(Outcome::Cancelled),
+            Reply::Refused(Refusal::NoSuchLease { .. }) => Ok(Outcome::Released),
+            Reply::Refused(refusal @ Refusal::NotProved(_)) => {
+                tracing::error!(job = %self.grant.job.id, "{refusal}");
+                Ok(Outcome::Cancelled)
+            }
+            other => Err(anyhow!("a finished range was answered {other:?}")),
+        }
+    }
+
+    async fn release(&self, why: ReleaseReason, culprits: Vec<Quarantined>) -> Result<Outcome> {
+        let attempt = self.grant.attempt();
+        match self
+            .root
+            .replica
+            .submit(Request::Release {
+                attempt,
+                why,
+                culprits,
+            })
+            .await?
+        {
+            Reply::JobCancelled(_) => Ok(Outcome::Cancelled),
+            _ => Ok(Outcome::Released),
+        }
+    }
+}

@@ -1,0 +1,260 @@
+//! From a grant to the merge engine and back: inputs opened in the version that was planned, outputs staged under the
+//! attempt's own folder, and errors sorted by who is to blame.
+
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use baler_core::event::Quarantined;
+use baler_core::file::{Digest, File, Identity};
+use baler_core::ids::JournalId;
+use baler_core::job::{Dropped, Finished, InputRead, Output};
+use baler_core::names::Attempt;
+use baler_core::request::Grant;
+use baler_merge::{Budget, Input, MergeError, OutputSink, Progress, Report};
+
+use crate::folder::input::{FolderInput, InputError};
+use crate::folder::staging::StagedFile;
+use crate::folder::{Folder, FolderError, advice};
+use crate::report::ProgressView;
+use crate::site::Site;
+use crate::spec;
+
+/// What to merge, and with what.
+pub(super) struct Order {
+    pub(super) site: Site,
+    pub(super) journal: JournalId,
+    pub(super) grant: Grant,
+    pub(super) threads: usize,
+    pub(super) memory_bytes: u64,
+}
+
+/// How a merge ended.
+pub(super) enum MergeEnd {
+    /// Everything is written and durable; and this is what a look at each input said afterwards.
+    Merged {
+        finished: Finished,
+        inputs_now: Vec<Option<Identity>>,
+    },
+    /// It was asked to stop.
+    Stopped,
+    /// Inputs are not what they were.
+    InputsChanged(Vec<Quarantined>),
+    /// Inputs are bad: these, or nobody knows which.
+    InputFault {
+        error: String,
+        culprits: Vec<Quarantined>,
+    },
+    /// This machine could not.
+    NodeFault(String),
+    /// The table's spec does not fit its files.
+    Impossible(String),
+}
+
+pub(super) fn merge(order: &Order, watcher: &Watcher) -> MergeEnd {
+    let inputs = match open_inputs(order) {
+        Ok(inputs) => inputs,
+        Err(ending) => return ending,
+    };
+    let attempt = order.grant.attempt();
+    let root = &order.site.root;
+    let spill = root.path().join(attempt.staging_folder()).join("spill");
+    if let Err(error) = std::fs::create_dir_all(&spill) {
+        return MergeEnd::NodeFault(format!(
+            "cannot make {}: {error}{}",
+            spill.display(),
+            advice(&error)
+        ));
+    }
+    let budget = Budget {
+        memory_bytes: order.memory_bytes,
+        threads: order.threads,
+    };
+    let spec = spec::for_engine(&order.grant.job.merge);
+    let mut sink = StagedSink {
+        folder: root.clone(),
+        attempt,
+    };
+    let merged = baler_merge::merge(&inputs, &spec, budget, &spill, &mut sink, watcher);
+    let _ = std::fs::remove_dir_all(&spill);
+    match merged {
+        Ok(report) => after_merge(order, &report),
+        Err(error) => blame(order, error),
+    }
+}
+
+fn open_inputs(order: &Order) -> Result<Vec<Arc<dyn Input>>, MergeEnd> {
+    let mut inputs: Vec<Arc<dyn Input>> = Vec::new();
+    let mut changed = Vec::new();
+    for file in &order.grant.job.inputs {
+        let folder = order.site.folder_of(&file.path);
+        match FolderInput::open(folder, &file.path, &file.identity) {
+            Ok(input) => inputs.push(Arc::new(spec::NamedInput::new(&file.path, input))),
+            Err(InputError::Gone { .. } | InputError::Changed { .. }) => {
+                changed.push(charge(file, "gone or overwritten"));
+            }
+            Err(InputError::Folder(error)) => return Err(MergeEnd::NodeFault(error.to_string())),
+        }
+    }
+    match changed.is_empty() {
+        true => Ok(inputs),
+        false => Err(MergeEnd::InputsChanged(changed)),
+    }
+}
+
+/// The inputs are looked at only now, so that nothing that changed during the merge goes unseen.
+fn after_merge(order: &Order, report: &Report) -> MergeEnd {
+    let now: Result<Vec<Option<Identity>>, FolderError> = order
+        .grant
+        .job
+        .inputs
+        .iter()
+        .map(|file| order.site.identity_now(&file.path))
+        .collect();
+    match now {
+        Ok(inputs_now) => MergeEnd::Merged {
+            finished: finished(order, report),
+            inputs_now,
+        },
+        Err(error) => MergeEnd::NodeFault(error.to_string()),
+    }
+}
+
+/// An input that is not what it was is nobody's fault, whatever the engine says of it.
+fn blame(order: &Order, error: MergeError) -> MergeEnd {
+    let changed: Vec<Quarantined> = order
+        .grant
+        .job
+        .inputs
+        .iter()
+        .filter(|file| matches!(order.site.identity_now(&file.path), Ok(now) if now.as_ref() != Some(&file.identity)))
+        .map(|file| charge(file, "gone or overwritten"))
+        .collect();
+    let fault_of_an_input = matches!(error, MergeError::Input { .. } | MergeError::Read { .. });
+    if fault_of_an_input && !changed.is_empty() {
+        return MergeEnd::InputsChanged(changed);
+    }
+    let inputs = &order.grant.job.inputs;
+    match error {
+        MergeError::Input { culprits, reason } => {
+            let culprits = culprits.into_iter().filter_map(|index| inputs.get(index));
+            let culprits = culprits.map(|file| charge(file, &reason)).collect();
+            MergeEnd::InputFault {
+                error: reason,
+                culprits,
+            }
+        }
+        MergeError::Read { input, source } => {
+            let name = inputs
+                .get(input)
+                .map_or_else(String::new, |file| file.path.to_string());
+            MergeEnd::NodeFault(format!("cannot read {name}: {source}{}", advice(&source)))
+        }
+        MergeError::Node { doing, source } => {
+            MergeEnd::NodeFault(format!("{doing} failed: {source}{}", advice(&source)))
+        }
+        MergeError::Cancelled => MergeEnd::Stopped,
+        MergeError::Spec(error) => MergeEnd::Impossible(error),
+        MergeError::Proof(error) => MergeEnd::InputFault {
+            error,
+            culprits: vec![],
+        },
+    }
+}
+
+fn charge(file: &File, reason: &str) -> Quarantined {
+    Quarantined {
+        path: file.path.clone(),
+        identity: file.identity.clone(),
+        reason: reason.into(),
+    }
+}
+
+fn finished(order: &Order, report: &Report) -> Finished {
+    let attempt = order.grant.attempt();
+    let job = &order.grant.job;
+    let outputs = report.outputs.iter().map(|output| Output {
+        part: output.part,
+        path: attempt.output(order.journal, &job.partition, output.part),
+        bytes: output.bytes,
+        rows: output.rows,
+        digest: spec::digest_of(output.digest),
+        checksum: Digest(output.checksum),
+        keys: output.keys.as_ref().map(spec::key_range_of),
+    });
+    let reads = report.inputs.iter().map(|input| InputRead {
+        rows: input.rows_read,
+        digest: spec::digest_of(input.digest),
+    });
+    let drops = report.drops.iter().map(|dropped| Dropped {
+        rule: dropped.rule.into(),
+        rows: dropped.rows,
+        digest: spec::digest_of(dropped.digest),
+    });
+    Finished {
+        token: attempt.token,
+        outputs: outputs.collect(),
+        reads: reads.collect(),
+        drops: drops.filter(|drop| drop.rows > 0).collect(),
+    }
+}
+
+/// The engine passes the error on to `blame`; what the system said stays inside.
+fn into_io(error: FolderError) -> io::Error {
+    match error {
+        FolderError::Io { source, .. } => source,
+        other => io::Error::other(other),
+    }
+}
+
+struct StagedSink {
+    folder: Arc<Folder>,
+    attempt: Attempt,
+}
+
+impl OutputSink for StagedSink {
+    fn create(&mut self, part: u32) -> io::Result<Box<dyn baler_merge::Output>> {
+        let staged = StagedFile::create(&self.folder, &self.attempt, part).map_err(into_io)?;
+        Ok(Box::new(StagedOutput(staged)))
+    }
+}
+
+struct StagedOutput(StagedFile);
+
+impl io::Write for StagedOutput {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.write(bytes)
+    }
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush()
+    }
+}
+
+impl baler_merge::Output for StagedOutput {
+    fn finish(self: Box<Self>) -> io::Result<()> {
+        self.0.finish().map(drop).map_err(into_io)
+    }
+}
+
+/// Shows how far a merge is, and tells it to stop.
+pub(super) struct Watcher {
+    pub(super) progress: ProgressView,
+    pub(super) moved: Arc<AtomicU64>,
+    pub(super) drain: Arc<AtomicBool>,
+    pub(super) lost: Arc<AtomicBool>,
+    /// The job's bytes and rows: progress is shown in bytes of the inputs.
+    pub(super) bytes: u64,
+    pub(super) rows: u64,
+}
+
+impl Progress for Watcher {
+    fn advanced(&self, rows: u64, _decoded_bytes: u64) {
+        let share = u128::from(self.bytes) * u128::from(rows) / u128::from(self.rows.max(1));
+        let share = u64::try_from(share).unwrap_or(u64::MAX);
+        self.moved.fetch_add(share, Ordering::Relaxed);
+        self.progress.advance(share);
+    }
+    fn cancelled(&self) -> bool {
+        self.drain.load(Ordering::Relaxed) || self.lost.load(Ordering::Relaxed)
+    }
+}

@@ -1,0 +1,151 @@
+//! A worker: asks for ranges, merges them, and tells what became of them. It keeps no state of its own: kill it at any
+//! moment, and another goes on from the journal.
+
+mod attempt;
+mod engine;
+mod publishing;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use anyhow::{Result, anyhow};
+use baler_core::ids::{RangeId, WorkerId};
+use baler_core::job::JobSummary;
+use baler_core::request::{Grant, Poll, Reply, Request, Scope};
+use tokio::task::JoinSet;
+
+use crate::collector;
+use crate::report::ProgressView;
+use crate::root::Root;
+use crate::settings::RunSettings;
+use crate::watch::Watch;
+
+pub use attempt::Outcome;
+
+/// Node faults in a row after which a run gives up: the machine is not fit for the work.
+const NODE_FAULTS_MAX: u32 = 3;
+
+/// A worker and what it works with.
+pub struct Worker {
+    root: Arc<Root>,
+    watch: Arc<Watch>,
+    settings: RunSettings,
+    progress: ProgressView,
+    drain: Arc<AtomicBool>,
+}
+
+/// What a worker's run came to.
+#[derive(Debug, Default)]
+pub struct Work {
+    /// Jobs it committed.
+    pub committed: Vec<JobSummary>,
+    /// Jobs that ended without effect.
+    pub cancelled: u64,
+    /// Whether the bound on bytes left work undone.
+    pub bounded: bool,
+    /// Why it could not go on.
+    pub failed: Option<String>,
+}
+
+impl Worker {
+    /// A worker on this root. It stops soon after `drain` is set, and gives back what it has not finished.
+    pub fn new(
+        root: Arc<Root>,
+        watch: Arc<Watch>,
+        settings: RunSettings,
+        progress: ProgressView,
+        drain: Arc<AtomicBool>,
+    ) -> Self {
+        Self {
+            root,
+            watch,
+            settings,
+            progress,
+            drain,
+        }
+    }
+
+    /// Works until there is nothing left to do, inside the scope.
+    pub async fn run(&self, scope: Scope) -> Result<Work> {
+        let mut work = Work::default();
+        let mut running: JoinSet<Result<Outcome>> = JoinSet::new();
+        let mut bytes_left = scope.bytes_left;
+        let mut node_faults = 0;
+        loop {
+            let stopping = self.drain.load(Ordering::Relaxed) || work.failed.is_some();
+            let slots = self.settings.workers - running.len();
+            if !stopping && slots > 0 {
+                let scope = Scope {
+                    bytes_left,
+                    ..scope.clone()
+                };
+                for grant in self.poll(slots, scope, &mut work).await? {
+                    bytes_left = bytes_left.map(|left| left.saturating_sub(newly_planned(&grant)));
+                    running.spawn(self.begin(grant));
+                }
+            }
+            let Some(ended) = running.join_next().await else {
+                return Ok(work);
+            };
+            match ended.map_err(|panic| anyhow!("a merge panicked: {panic}"))?? {
+                Outcome::Committed(summary) => {
+                    node_faults = 0;
+                    work.committed.push(summary);
+                }
+                Outcome::Cancelled => work.cancelled += 1,
+                Outcome::Released => {}
+                Outcome::NodeFault(error) => {
+                    node_faults += 1;
+                    if node_faults >= NODE_FAULTS_MAX {
+                        work.failed = Some(error);
+                    }
+                }
+                Outcome::Impossible(error) => work.failed = Some(error),
+            }
+            collector::set_aside(&self.root).await?;
+        }
+    }
+
+    /// Asks for work. The state is tried first without writing: a root at rest stays untouched.
+    async fn poll(&self, slots: usize, scope: Scope, work: &mut Work) -> Result<Vec<Grant>> {
+        let mut poll = Poll {
+            worker: WorkerId(format!("{}-{}", std::process::id(), self.watch.id()).into()),
+            watcher: self.watch.id(),
+            embedded: true,
+            host: None,
+            slots,
+            scope,
+        };
+        self.root.replica.catch_up().await?;
+        if self.root.would_decide(&Request::Poll(poll.clone())).is_empty() {
+            work.bounded |= self.root.is_bounded(&poll);
+            return Ok(Vec::new());
+        }
+        poll.host = self.watch.host()?;
+        match self.root.replica.submit(Request::Poll(poll)).await? {
+            Reply::Granted(grants) => Ok(grants),
+            other => Err(anyhow!("a poll was answered {other:?}")),
+        }
+    }
+
+    fn begin(&self, grant: Grant) -> impl Future<Output = Result<Outcome>> + use<> {
+        let attempt = attempt::Attempt {
+            root: self.root.clone(),
+            grant,
+            threads: self.settings.threads,
+            memory_bytes: self.settings.memory_bytes,
+            progress: self.progress.clone(),
+            drain: self.drain.clone(),
+            watch: self.watch.clone(),
+        };
+        attempt.run()
+    }
+}
+
+/// Input bytes that count against the run's bound: a job's first range, not its publishing.
+fn newly_planned(grant: &Grant) -> u64 {
+    match grant.range {
+        RangeId::Keys(0) => grant.job.bytes(),
+        RangeId::Keys(_) | RangeId::Publish => 0,
+    }
+}

@@ -1,0 +1,74 @@
+//! Bringing a job's outputs to their final names. Done twice it is the same as done once, so whoever takes over a dead
+//! worker's publishing simply does it again.
+
+use std::sync::Arc;
+
+use anyhow::{Result, anyhow};
+use baler_core::event::ReleaseReason;
+use baler_core::file::Identity;
+use baler_core::names::Attempt;
+use baler_core::request::{Grant, Reply, Request};
+
+use super::Outcome;
+use crate::folder::publish::{Check, Publication, publish as publish_file};
+use crate::folder::staging::Staged;
+use crate::folder::{Folder, FolderError};
+use crate::root::Root;
+
+pub(super) async fn publish(root: &Root, grant: &Grant) -> Result<Outcome> {
+    let folder = root.site.root.clone();
+    let job = grant.job.clone();
+    let published = tokio::task::spawn_blocking(move || publish_all(&folder, &job)).await?;
+    let identities = match published {
+        Ok(identities) => identities,
+        Err(error) => {
+            let why = ReleaseReason::NodeFault(error.to_string().into());
+            let request = Request::Release {
+                attempt: grant.attempt(),
+                why,
+                culprits: vec![],
+            };
+            root.replica.submit(request).await?;
+            return Ok(Outcome::NodeFault(error.to_string()));
+        }
+    };
+    let request = Request::Publish {
+        job: grant.job.id,
+        token: grant.token,
+        identities,
+    };
+    match root.replica.submit(request).await? {
+        Reply::Committed(summary) => Ok(Outcome::Committed(summary)),
+        Reply::JobCancelled(_) => Ok(Outcome::Cancelled),
+        Reply::Refused(_) => Ok(Outcome::Released),
+        other => Err(anyhow!("a publishing was answered {other:?}")),
+    }
+}
+
+fn publish_all(
+    folder: &Arc<Folder>,
+    job: &baler_core::job::Job,
+) -> Result<Vec<Option<Identity>>, FolderError> {
+    let mut identities = Vec::new();
+    for (range, finished) in job.finished() {
+        let attempt = Attempt {
+            job: job.id,
+            range,
+            token: finished.token,
+        };
+        for output in &finished.outputs {
+            let staged = Staged {
+                path: attempt.staged(output.part),
+                bytes: output.bytes,
+                checksum: output.checksum,
+            };
+            identities.push(
+                match publish_file(folder, &staged, &output.path, Check::Length)? {
+                    Publication::Published { identity } => Some(identity),
+                    Publication::Missing => None,
+                },
+            );
+        }
+    }
+    Ok(identities)
+}

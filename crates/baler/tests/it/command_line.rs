@@ -1,0 +1,134 @@
+//! Help, exit codes, and output for programs.
+
+use crate::support::Scene;
+
+#[test]
+fn help_says_what_there_is() {
+    let scene = Scene::new();
+    for command in [
+        "compact", "plan", "status", "files", "gc", "verify", "retry", "demo",
+    ] {
+        let help = scene.baler(&[command, "--help"]);
+        assert_eq!(help.code, 0);
+        assert!(help.stdout.contains("Examples:"), "{command}: {}", help.stdout);
+    }
+    insta::assert_snapshot!("help", scene.baler(&["--help"]).stdout);
+    insta::assert_snapshot!("help_compact", scene.baler(&["compact", "-h"]).stdout);
+}
+
+#[test]
+fn wrong_usage_is_exit_code_2_with_a_word_on_what_to_do() {
+    let scene = Scene::new();
+    scene.write_many(2, 2);
+    for (args, says) in [
+        (&["compact"][..], "required"),
+        (&["compact", "data", "--key", "key"], "--newest"),
+        (
+            &["compact", "data", "--workers", "0"],
+            "--workers must be at least 1",
+        ),
+        (
+            &["compact", "data", "--threads", "0"],
+            "--threads must be at least 1",
+        ),
+        (&["compact", "data", "--memory", "1MiB"], "--memory is too little"),
+        (&["compact", "data", "--memory", "lots"], "--memory"),
+        (
+            &["compact", "data", "--lease", "10ms"],
+            "--lease must be at least 1s",
+        ),
+        (
+            &["compact", "data", "--target-size", "1B"],
+            "--target-size must be at least 64KiB",
+        ),
+        (&["compact", "data", "--partition", "a[b"], "--partition"),
+        (
+            &["compact", "data", "--max-bytes", "0B"],
+            "--max-bytes must be at least 1",
+        ),
+        (&["compact", "data", "--sort-by", "key:up"], "asc, desc"),
+        (&["compact", "data", "--sort-by", "key,key"], "twice"),
+        (&["compact", "data", "--sort-by", "key,"], "empty"),
+        (&["squash", "data"], "unrecognized subcommand"),
+    ] {
+        let run = scene.baler(args);
+        assert_eq!(run.code, 2, "{args:?}: {run:?}");
+        assert!(run.stderr.contains(says), "{args:?}: {run:?}");
+    }
+}
+
+#[test]
+fn files_and_plan_speak_json_lines() {
+    let scene = Scene::new();
+    scene.write_many(4, 5);
+    let plan = scene.baler(&["plan", "data", "--settle", "0s", "--sort-by", "key", "--json"]);
+    let lines: Vec<serde_json::Value> = plan
+        .stdout
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    assert_eq!(lines.len(), 5, "four files and a summary: {plan:?}");
+    assert!(
+        lines[..4]
+            .iter()
+            .all(|line| line["job"] == 1 && line["why"].is_string()),
+        "{plan:?}"
+    );
+    assert_eq!(lines[4]["jobs"], 1);
+
+    scene.compact(&["--sort-by", "key"]);
+    let files = scene.baler(&["files", "data", "--json"]);
+    let file: serde_json::Value = serde_json::from_str(files.stdout.trim()).unwrap();
+    assert_eq!(
+        (file["rows"].as_u64(), file["level"].as_u64()),
+        (Some(20), Some(1)),
+        "{files:?}"
+    );
+    let path = scene.path("data").join(file["path"].as_str().unwrap());
+    assert_eq!(file["bytes"].as_u64(), Some(path.metadata().unwrap().len()));
+    let plan = scene.baler(&["plan", "data", "--settle", "0s", "--json"]);
+    assert!(
+        plan.stdout.lines().next().unwrap().contains("\"job\":null"),
+        "{plan:?}"
+    );
+}
+
+#[test]
+fn the_summary_tells_people_before_and_after() {
+    let scene = Scene::new();
+    scene.write_many(4, 5);
+    let run = scene.baler(&["compact", "data", "--settle", "0s"]);
+    for said in [
+        "before",
+        "after",
+        "20 rows in = 20 rows out + 0 dropped",
+        "set aside",
+    ] {
+        assert!(run.stdout.contains(said), "{said}: {run:?}");
+    }
+    assert!(run.stderr.contains("Compacting in place"), "{run:?}");
+    assert!(scene.baler(&["status", "data"]).stdout.contains("committed"));
+}
+
+#[test]
+fn the_demo_shows_files_bytes_and_scan_time() {
+    let scene = Scene::new();
+    let run = scene.baler(&["demo", "--files", "40", "--json"]);
+    assert_eq!(
+        (run.code, run.number("files_before"), run.number("files_after")),
+        (0, 40, 1),
+        "{run:?}"
+    );
+    assert!(run.json()["scan_seconds_before"].as_f64() > Some(0.0));
+    assert_eq!(
+        scene.baler(&["demo", "--files", "10"]).code,
+        0,
+        "it clears what it made itself"
+    );
+    scene.write_many(2, 2);
+    assert_eq!(
+        scene.baler(&["demo", "--dir", "data"]).code,
+        2,
+        "and nothing else"
+    );
+}

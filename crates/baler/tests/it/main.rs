@@ -1,0 +1,14 @@
+//! Stories of the binary, told through its front door: a folder goes in, a command runs, a folder comes out.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+mod support;
+
+mod command_line;
+mod compaction;
+mod keys;
+mod kills;
+mod memory;
+mod odd_files;
+mod refusals;
+mod takeover;
