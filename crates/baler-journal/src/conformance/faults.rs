@@ -8,7 +8,7 @@ use baler_core::request::{Refusal, Reply, Request};
 use baler_core::time::Millis;
 use tokio::time::{sleep, timeout};
 
-use super::{JOURNAL, Site, create_table, settings, tick_proposal};
+use super::{JOURNAL, Site, create_table, pin, settings, tick_proposal};
 use crate::error::JournalError;
 use crate::journal::Appended;
 use crate::limits::TRIES_MAX;
@@ -17,6 +17,11 @@ use crate::replica::{Replica, Settings};
 use crate::store::{Fault, Gate, Operation, Store, StoreError};
 
 const SECOND: &str = "journal/00000000000000000002";
+/// What the third entry makes.
+const PIN: PinId = PinId {
+    version: Sequence(3),
+    index: 0,
+};
 const NO_PIN: PinId = PinId {
     version: Sequence(1),
     index: 0,
@@ -34,21 +39,24 @@ async fn assert_last(site: &Site, replica: &Replica, sequence: u64) {
     assert_eq!(site.faults().faults_left(), 0, "every planned fault happened");
 }
 
+/// The pin is made by the third entry, whatever the store says, and only once.
+async fn assert_pinned_once(site: &Site, fault: Fault) {
+    let replica = site.begun().await;
+    assert_eq!(replica.submit(create_table("t", 60)).await, Ok(Reply::Done));
+    site.faults().plan(Operation::Create, THIRD, fault);
+    assert_eq!(replica.submit(pin()).await, Ok(Reply::Pinned(PIN)));
+    assert_eq!(replica.state().pins.len(), 1);
+    assert_last(site, &replica, 3).await;
+}
+
 /// Trap: the response of a conditional PUT is lost.
 pub async fn a_lost_response_is_found_by_reading_back(site: Site) {
-    let replica = site.begun().await;
-    site.faults().plan(Operation::Create, SECOND, Fault::LoseResponse);
-    assert_eq!(replica.submit(create_table("t", 60)).await, Ok(Reply::Done));
-    assert_last(&site, &replica, 2).await;
+    assert_pinned_once(&site, Fault::LoseResponse).await;
 }
 
 /// Trap: a retry inside the client meets its own object and reports that it exists.
 pub async fn a_client_that_meets_its_own_object_has_won(site: Site) {
-    let replica = site.begun().await;
-    site.faults().plan(Operation::Create, SECOND, Fault::MeetItself);
-    assert_eq!(replica.submit(create_table("t", 60)).await, Ok(Reply::Done));
-    assert_eq!(replica.journal().counters().conflicts.get(), 0);
-    assert_last(&site, &replica, 2).await;
+    assert_pinned_once(&site, Fault::MeetItself).await;
 }
 
 /// Trap: 409 to create-if-absent while no object exists.
@@ -62,11 +70,8 @@ pub async fn already_exists_without_an_object_means_try_again(site: Site) {
 
 /// Trap: a PUT that timed out lands later. Here the same bytes are offered again before, and the late one bounces.
 pub async fn a_put_that_lands_late_is_committed_once(site: Site) {
-    let replica = site.begun().await;
-    site.faults().plan(Operation::Create, SECOND, Fault::ApplyLate);
-    assert_eq!(replica.submit(create_table("t", 60)).await, Ok(Reply::Done));
+    assert_pinned_once(&site, Fault::ApplyLate).await;
     assert_eq!(site.faults().land_late().await, [false]);
-    assert_last(&site, &replica, 2).await;
 }
 
 /// Somebody else fills the slot before the PUT lands: it never will, and the request is decided anew.
@@ -99,22 +104,22 @@ pub async fn a_put_that_lands_too_late_is_decided_anew(site: Site) {
     assert_last(&site, &slow, 2).await;
 }
 
-/// ▲ Answers none of its requests while a slot's outcome is unknown.
+/// ▲ Answers none of its requests while a slot's outcome is unknown. A batch decided anew meanwhile would be a second
+/// one.
 pub async fn nobody_is_answered_while_the_outcome_is_unknown(site: Site) {
     let replica = site.begun().await;
-    // Nothing lands and nothing can be read back, for more than one round of tries.
+    assert_eq!(replica.submit(create_table("t", 60)).await, Ok(Reply::Done));
+    // Nothing lands, for more than one round of tries.
     let rounds = 6 * TRIES_MAX as usize;
     site.faults()
-        .plan_times(rounds, Operation::Create, SECOND, &Fault::ApplyLate);
-    let mut first = tokio::spawn({
+        .plan_times(rounds, Operation::Create, THIRD, &Fault::ApplyLate);
+    let submit = |request| {
         let replica = replica.clone();
-        async move { replica.submit(create_table("t", 60)).await }
-    });
+        tokio::spawn(async move { replica.submit(request).await })
+    };
+    let mut first = submit(pin());
     sleep(Duration::from_millis(20)).await;
-    let mut second = tokio::spawn({
-        let replica = replica.clone();
-        async move { replica.submit(Request::Unpin(NO_PIN)).await }
-    });
+    let mut second = submit(Request::Unpin(NO_PIN));
     assert!(
         timeout(Duration::from_millis(80), &mut first).await.is_err(),
         "no answer yet"
@@ -123,14 +128,15 @@ pub async fn nobody_is_answered_while_the_outcome_is_unknown(site: Site) {
         timeout(Duration::from_millis(5), &mut second).await.is_err(),
         "nor to those behind it"
     );
-    assert_eq!(replica.state().sequence, Sequence(1));
+    assert_eq!(replica.state().sequence, Sequence(2));
     assert!(site.faults().faults_left() > 0);
     assert!(site.faults().land_late().await.contains(&true));
-    assert_eq!(first.await.expect("no panic"), Ok(Reply::Done));
+    assert_eq!(first.await.expect("no panic"), Ok(Reply::Pinned(PIN)));
     let refused = Ok(Reply::Refused(Refusal::NoSuchPin(NO_PIN)));
     assert_eq!(second.await.expect("no panic"), refused);
-    assert_eq!(site.replica().await.state(), replica.state());
-    assert_eq!(replica.state().sequence, Sequence(2));
+    let state = site.replica().await.state();
+    assert_eq!(state.pins.len(), 1);
+    assert_eq!(state, replica.state());
 }
 
 /// ▲ Offers that slot the same bytes and nothing else until some batch is read there.

@@ -3,10 +3,9 @@
 use baler_core::ids::{JobId, JournalId, Sequence, TableName};
 use baler_core::request::{Refusal, Reply, Request};
 use baler_core::state::State;
-use baler_core::time::Millis;
 use futures::future::join_all;
 
-use super::{JOURNAL, Site, add_file, create_table, first_proposal, tick_proposal};
+use super::{JOURNAL, Site, add_file, create_table, first_proposal, pin, tick_proposal};
 use crate::error::JournalError;
 use crate::journal::Appended;
 use crate::object_log::Access;
@@ -190,12 +189,7 @@ pub async fn requests_without_events_append_nothing(site: Site) {
 pub async fn a_refusal_is_given_only_on_a_state_caught_up_after_the_request_came(site: Site) {
     let (busy, stale) = (site.begun().await, site.replica().await);
     assert_eq!(busy.submit(create_table("t", 60)).await, Ok(Reply::Done));
-    let pin = Request::Pin {
-        table: TableName::from("t"),
-        owner: "reader".into(),
-        lifetime: Millis::from_secs(60),
-    };
-    let Ok(Reply::Pinned(pin)) = busy.submit(pin).await else {
+    let Ok(Reply::Pinned(pin)) = busy.submit(pin()).await else {
         panic!("the table can be pinned");
     };
     assert!(

@@ -9,6 +9,7 @@ pub mod retirement;
 
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 use baler_core::file::{File, FilePath, Identity, Level, Origin};
 use baler_core::ids::{JournalId, Partition, Sequence, TableName};
@@ -31,6 +32,9 @@ pub const BLOCK: u64 = 10;
 
 /// How often replicas here write a snapshot.
 pub const SNAPSHOT_EVERY: u64 = 5;
+
+/// A story that takes longer waits for something that never comes.
+pub const STORY_MAX: Duration = Duration::from_secs(60);
 
 type Open = dyn Fn(Access) -> BoxFuture<'static, Result<Arc<dyn Journal>, JournalError>> + Send + Sync;
 
@@ -178,6 +182,15 @@ pub fn add_file(table: &str, path: &str, evidence: Sequence) -> Request {
     }
 }
 
+/// Asks for a pin on table `t`. Each pin is a promise of its own, so one that was decided twice shows.
+pub fn pin() -> Request {
+    Request::Pin {
+        table: TableName::from("t"),
+        owner: "reader".into(),
+        lifetime: Millis::from_secs(60),
+    }
+}
+
 /// The first entry of a journal, on offer.
 pub fn first_proposal(journal: JournalId) -> Proposal {
     let events = vec![baler_core::Event::JournalCreated { journal }];
@@ -274,7 +287,9 @@ macro_rules! conformance_tests {
             $($(
                 #[tokio::test]
                 async fn $story() {
-                    $crate::conformance::$suite::$story($site).await;
+                    let story = $crate::conformance::$suite::$story($site);
+                    let ended = tokio::time::timeout($crate::conformance::STORY_MAX, story).await;
+                    ended.expect("the story comes to an end");
                 }
             )*)*
         }
