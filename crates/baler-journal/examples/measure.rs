@@ -166,10 +166,17 @@ fn plan_all(state: &State) -> usize {
 
 fn core(files: &str) -> Outcome {
     let directory = tempfile::tempdir()?;
-    let path = directory.path().to_str().ok_or("the temporary directory has an odd name")?;
+    let path = directory
+        .path()
+        .to_str()
+        .ok_or("the temporary directory has an odd name")?;
     let program = std::env::current_exe()?;
     for arguments in [&["snapshot", path, files][..], &["load", path]] {
-        if !std::process::Command::new(&program).args(arguments).status()?.success() {
+        if !std::process::Command::new(&program)
+            .args(arguments)
+            .status()?
+            .success()
+        {
             return Err(format!("{} failed", arguments[0]).into());
         }
     }
@@ -178,7 +185,10 @@ fn core(files: &str) -> Outcome {
 
 fn peak_memory_kb() -> Result<u64, Box<dyn std::error::Error>> {
     let status = std::fs::read_to_string("/proc/self/status")?;
-    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).ok_or("no VmHWM")?;
+    let peak = status
+        .lines()
+        .find_map(|line| line.strip_prefix("VmHWM:"))
+        .ok_or("no VmHWM")?;
     Ok(peak.trim().trim_end_matches(" kB").parse()?)
 }
 

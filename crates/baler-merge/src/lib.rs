@@ -50,6 +50,7 @@ mod sorter;
 mod source;
 mod survey;
 
+mod hand_over;
 mod key_range;
 mod roll;
 mod rules;

@@ -4,6 +4,7 @@ use crate::batch::Chunk;
 use crate::decode::{OpenFile, Reading};
 use crate::digest::Digest;
 use crate::error::{FileError, MergeError};
+use crate::hand_over::{Handed, hand_over};
 use crate::inspect::declared_sort;
 use crate::io::{Input, OutputSink, Progress};
 use crate::merger::Merger;
@@ -18,9 +19,8 @@ use crate::source::{Context, InputRows};
 use crate::spec::{Budget, MergeSpec, Rule, SortColumn};
 use crate::survey::{Surveyed, survey};
 use crate::write::{Due, Writer};
-use std::cell::RefCell;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Merges `inputs` into outputs of `sink` as `spec` says, within `budget`.
 ///
@@ -39,7 +39,7 @@ pub fn merge(
     let schemas: Vec<_> = files.iter().map(OpenFile::described_schema).collect();
     let context = Context {
         schema: unite(&schemas)?,
-        tallies: RefCell::new(
+        tallies: Mutex::new(
             files
                 .iter()
                 .map(|file| (file.rows() == 0).then_some(InputReport::EMPTY))
@@ -56,7 +56,12 @@ pub fn merge(
         }
         None => concatenate(&context, spec, &shares, sink)?,
     };
-    done.report(context.tallies.into_inner())
+    done.report(
+        context
+            .tallies
+            .into_inner()
+            .unwrap_or_else(PoisonError::into_inner),
+    )
 }
 
 fn open_all(inputs: &[Arc<dyn Input>], progress: &dyn Progress) -> Result<Vec<OpenFile>, MergeError> {
@@ -200,31 +205,19 @@ fn merge_sorted(
         due(context),
         shares.writer,
     )?;
-    let mut merger = Merger::new(lanes.lanes);
-    let mut drops = Vec::new();
-    match &spec.rule {
-        Rule::KeepAll => {
-            while let Some(chunk) = merger.next(shares.chunk)? {
-                write_chunk(context, &mut writer, &chunk)?;
+    let make = |emit: &mut Emit<'_>| {
+        let mut merger = Merger::new(lanes.lanes);
+        match &spec.rule {
+            Rule::KeepAll => {
+                while let Some(chunk) = merger.next(shares.chunk)? {
+                    emit_chunk(context, emit, &chunk)?;
+                }
+                Ok(Vec::new())
             }
+            Rule::LastWriteWins { .. } => keep_last(context, &mut merger, shares, emit),
         }
-        Rule::LastWriteWins { .. } => {
-            let mut rule = LastWriteWins::default();
-            let mut dropped = Dropped {
-                rule: LastWriteWins::NAME,
-                rows: 0,
-                digest: Digest::EMPTY,
-            };
-            while let Some(chunk) = merger.next(shares.chunk)? {
-                let Ruled { kept, dropped: gone } = rule.apply(&chunk)?;
-                writer.not_due(gone.rows as u64);
-                count_drops(&mut dropped, &gone)?;
-                write_chunk(context, &mut writer, &kept)?;
-            }
-            write_chunk(context, &mut writer, &rule.finish()?)?;
-            drops.push(dropped);
-        }
-    }
+    };
+    let drops = hand_over(shares.threads, make, |handed| writer.take(handed))?;
     let outputs = writer.finish()?;
     let sorted_by = key.sort().to_vec();
     Ok(Done {
@@ -236,13 +229,37 @@ fn merge_sorted(
     })
 }
 
-fn write_chunk(context: &Context<'_>, writer: &mut Writer<'_>, chunk: &Chunk) -> Result<(), MergeError> {
+type Emit<'a> = dyn FnMut(Handed) -> Result<(), MergeError> + 'a;
+
+fn keep_last(
+    context: &Context<'_>,
+    merger: &mut Merger<'_>,
+    shares: &Shares,
+    emit: &mut Emit<'_>,
+) -> Result<Vec<Dropped>, MergeError> {
+    let mut rule = LastWriteWins::default();
+    let mut dropped = Dropped {
+        rule: LastWriteWins::NAME,
+        rows: 0,
+        digest: Digest::EMPTY,
+    };
+    while let Some(chunk) = merger.next(shares.chunk)? {
+        let Ruled { kept, dropped: gone } = rule.apply(&chunk)?;
+        emit(Handed::NotDue(gone.rows as u64))?;
+        count_drops(&mut dropped, &gone)?;
+        emit_chunk(context, emit, &kept)?;
+    }
+    emit_chunk(context, emit, &rule.finish()?)?;
+    Ok(vec![dropped])
+}
+
+fn emit_chunk(context: &Context<'_>, emit: &mut Emit<'_>, chunk: &Chunk) -> Result<(), MergeError> {
     context.check_cancelled()?;
     let Some(rows) = chunk.gather().map_err(|why| gathering(&why))? else {
         return Ok(());
     };
     context.progress.advanced(0, chunk.bytes as u64);
-    writer.write(&rows)
+    emit(Handed::Rows(rows))
 }
 
 fn count_drops(dropped: &mut Dropped, chunk: &Chunk) -> Result<(), MergeError> {
@@ -266,23 +283,27 @@ fn concatenate(
     sink: &mut dyn OutputSink,
 ) -> Result<Done, MergeError> {
     let mut writer = Writer::new(sink, &context.schema, spec, None, due(context), shares.writer)?;
-    for (input, file) in context
-        .files
-        .iter()
-        .enumerate()
-        .filter(|(_, file)| file.rows() > 0)
-    {
-        let columns = file.footer().file_metadata().schema_descr().num_columns();
-        let reading = Reading {
-            columns: None,
-            batch_rows: batch_rows(shares.chunk.bytes, row_bytes(file)),
-            window_bytes: shares.window_bytes(1, columns),
-        };
-        let mut rows = InputRows::new(context, input, reading);
-        while let Some((batch, _)) = rows.next_rows()? {
-            writer.write(&batch)?;
+    let make = |emit: &mut Emit<'_>| {
+        for (input, file) in context
+            .files
+            .iter()
+            .enumerate()
+            .filter(|(_, file)| file.rows() > 0)
+        {
+            let columns = file.footer().file_metadata().schema_descr().num_columns();
+            let reading = Reading {
+                columns: None,
+                batch_rows: batch_rows(shares.chunk.bytes, row_bytes(file)),
+                window_bytes: shares.window_bytes(1, columns),
+            };
+            let mut rows = InputRows::new(context, input, reading);
+            while let Some((batch, _)) = rows.next_rows()? {
+                emit(Handed::Rows(batch))?;
+            }
         }
-    }
+        Ok(())
+    };
+    hand_over(shares.threads, make, |handed| writer.take(handed))?;
     let outputs = writer.finish()?;
     Ok(Done {
         outputs,

@@ -10,6 +10,8 @@ use parquet::file::metadata::ColumnChunkMetaData;
 /// Who may hold how much at one time. The rest, about an eighth, is for what passes between them.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Shares {
+    /// Threads to work on.
+    pub(crate) threads: usize,
     /// Open inputs and runs: pages, windows, batches.
     pub(crate) sources: usize,
     /// The row group in work.
@@ -27,6 +29,7 @@ impl Shares {
         let memory = usize::try_from(budget.memory_bytes.max(MEMORY_BYTES_MIN)).unwrap_or(usize::MAX);
         let eighth = memory / 8;
         Self {
+            threads: budget.threads,
             sources: eighth * 4,
             writer: eighth * 2,
             sorter: eighth * 4,

@@ -12,10 +12,10 @@ use crate::row_hash::digest_of_batch;
 use crate::sort_key::SortKey;
 use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
-use std::cell::RefCell;
+use std::sync::{Mutex, PoisonError};
 
 /// Sorted batches, one after another.
-pub(crate) trait Source {
+pub(crate) trait Source: Send {
     /// The next batch, or nothing at the end.
     fn next(&mut self) -> Result<Option<Batch>, MergeError>;
 }
@@ -26,7 +26,7 @@ pub(crate) struct Context<'a> {
     pub(crate) files: Vec<OpenFile>,
     pub(crate) progress: &'a dyn Progress,
     /// Filled by whoever decodes an input to its end.
-    pub(crate) tallies: RefCell<Vec<Option<InputReport>>>,
+    pub(crate) tallies: Mutex<Vec<Option<InputReport>>>,
 }
 
 impl Context<'_> {
@@ -103,7 +103,12 @@ impl<'a> InputRows<'a> {
             rows_read: self.rows_read,
             digest: self.digest,
         };
-        self.context.tallies.borrow_mut()[self.input] = Some(report);
+        let mut tallies = self
+            .context
+            .tallies
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        tallies[self.input] = Some(report);
     }
 
     fn odd(&self, why: &dyn std::error::Error) -> MergeError {

@@ -3,6 +3,7 @@
 use crate::batch::memory_of;
 use crate::digest::Digest;
 use crate::error::MergeError;
+use crate::hand_over::Handed;
 use crate::io::{Output, OutputSink};
 use crate::key_range::{KeyRange, encode_row};
 use crate::limits::PAGE_ROWS;
@@ -95,6 +96,17 @@ impl<'a> Writer<'a> {
         })
     }
 
+    /// Takes what was made.
+    pub(crate) fn take(&mut self, handed: Handed) -> Result<(), MergeError> {
+        match handed {
+            Handed::Rows(rows) => self.write(&rows),
+            Handed::NotDue(rows) => {
+                self.rows_due = self.rows_due.saturating_sub(rows);
+                Ok(())
+            }
+        }
+    }
+
     /// Writes rows that follow those before in order. Outputs are closed between pieces, so a piece is a small part
     /// of one.
     pub(crate) fn write(&mut self, rows: &RecordBatch) -> Result<(), MergeError> {
@@ -161,11 +173,6 @@ impl<'a> Writer<'a> {
                 .map(|bound| bound.max());
         }
         if full { self.close() } else { Ok(()) }
-    }
-
-    /// Rows that were due and will not come, because a rule dropped them.
-    pub(crate) fn not_due(&mut self, rows: u64) {
-        self.rows_due = self.rows_due.saturating_sub(rows);
     }
 
     /// Closes the last output.

@@ -31,6 +31,15 @@ pub(crate) fn run(args: &[String]) -> Result<()> {
 fn core(args: &[String]) -> Result<()> {
     let workspace = Workspace::find()?;
     let files = args.first().map_or("1000000", String::as_str);
-    let example = ["run", "--release", "--locked", "--package", "baler-journal", "--example", "measure", "--"];
+    let example = [
+        "run",
+        "--release",
+        "--locked",
+        "--package",
+        "baler-journal",
+        "--example",
+        "measure",
+        "--",
+    ];
     process::run(workspace.cargo(&example).args(["core", files]))
 }
