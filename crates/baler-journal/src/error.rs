@@ -12,9 +12,7 @@ pub enum JournalError {
     #[error(transparent)]
     Store(#[from] StoreError),
     /// What is stored is not what was written. Never taken for an empty or absent object.
-    #[error(
-        "{what} is damaged: {why}; restore it from a backup, or see `baler journal check` and `baler journal repair`"
-    )]
+    #[error("{what} is damaged: {why}; nothing was changed; restore it from a backup before going on")]
     Damaged {
         /// The object, as in "journal entry 42".
         what: String,

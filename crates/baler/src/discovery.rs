@@ -60,6 +60,8 @@ pub struct Findings {
     pub waiting: u64,
     /// What looked like data but was passed over.
     pub skipped: Vec<NamedReason>,
+    /// Folders that could not be listed. What lies in them is neither taken nor missed.
+    pub unreadable: Vec<String>,
     /// Columns of the new files, and in how many of them each is.
     pub columns: BTreeMap<String, u64>,
     evidence: Sequence,
@@ -121,7 +123,15 @@ pub fn look(
     let now = machine_now();
     for found in walk(site.inbox(), state.journal) {
         progress.advance(1);
-        match found? {
+        let found = match found {
+            Ok(found) => found,
+            Err(error) if error.is_forbidden() => {
+                findings.unreadable.push(error.to_string());
+                continue;
+            }
+            Err(error) => return Err(error.into()),
+        };
+        match found {
             Found::Skipped { path, reason } => {
                 findings.skipped.push(NamedReason {
                     path,
@@ -143,7 +153,11 @@ pub fn look(
         }
     }
     read_footers(site, table, &fresh, &mut findings)?;
-    findings.lost = missing(site, table, &seen)?;
+    // Where the listing is not whole, or a source shows nothing at all (an unmounted disk?), nothing is let go.
+    let whole = findings.unreadable.is_empty() && !(site.source.is_some() && seen.is_empty());
+    if whole {
+        findings.lost = missing(site, table, &seen)?;
+    }
     Ok(findings)
 }
 

@@ -286,7 +286,15 @@ async fn open_replica(folder: &Folder, access: Access) -> Result<Replica> {
 
 /// A root whose making was cut short has a folder for its journal, and nothing in it.
 async fn create_replica(folder: &Folder) -> Result<Replica> {
-    let replica = open_replica(folder, Access::ReadWrite).await?;
+    let advice = || {
+        format!(
+            "{} cannot be made a root: if it is only to be read, give --output",
+            folder.path().display()
+        )
+    };
+    let replica = open_replica(folder, Access::ReadWrite)
+        .await
+        .with_context(advice)?;
     if replica.state().journal.is_none() {
         replica
             .submit(Request::CreateJournal(JournalId(rand::random())))

@@ -52,6 +52,7 @@ pub async fn compact(
     let ended = run.work().await;
     signs_of_life.abort();
     run.watch.leave()?;
+    run.root.replica.clone().close().await;
     progress.end();
     ended?;
     run.report.seconds = began.elapsed().as_secs_f64();
@@ -106,6 +107,7 @@ impl Run<'_> {
         self.refuse_unknown_columns(&findings)?;
         self.report.waiting = findings.waiting;
         self.report.skipped.clone_from(&findings.skipped);
+        self.report.unreadable.clone_from(&findings.unreadable);
         let mut unsettled = false;
         for request in findings.requests(&self.root.table) {
             match self.root.replica.submit(request).await? {

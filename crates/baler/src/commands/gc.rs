@@ -51,6 +51,7 @@ async fn collect(args: &GcArgs) -> Result<ExitCode> {
             .values()
             .filter_map(|watcher| watcher.host.as_ref()),
     )?;
+    root.replica.clone().close().await;
     match args.json {
         true => print_json(&collected)?,
         false => {

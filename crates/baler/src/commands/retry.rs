@@ -33,6 +33,7 @@ pub async fn run(args: &RetryArgs) -> Result<ExitCode> {
             bail!("{refusal}");
         }
     }
+    root.replica.clone().close().await;
     match args.json {
         true => print_json(&serde_json::json!({ "lifted": paths.len() }))?,
         false => println!(

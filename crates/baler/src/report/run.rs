@@ -75,6 +75,8 @@ pub struct RunReport {
     pub changed: Vec<String>,
     /// What looked like data but was passed over.
     pub skipped: Vec<NamedReason>,
+    /// Folders that could not be listed.
+    pub unreadable: Vec<String>,
     /// Whether a bound of the run (`--max-bytes`) left work undone.
     pub bounded: bool,
     /// Whether it was asked to stop early.
@@ -83,7 +85,7 @@ pub struct RunReport {
     pub error: Option<String>,
     /// How long it took.
     pub seconds: f64,
-    /// How long the replaced files stay, in seconds, where there are any.
+    /// Objects that are set aside or otherwise wait for `gc`.
     pub set_aside: u64,
 }
 
@@ -100,7 +102,11 @@ impl RunReport {
 
     /// Whether everything is as it should be: exit code 0.
     pub fn is_clean(&self) -> bool {
-        self.quarantined == 0 && self.changed.is_empty() && self.error.is_none() && !self.interrupted
+        self.quarantined == 0
+            && self.unreadable.is_empty()
+            && self.changed.is_empty()
+            && self.error.is_none()
+            && !self.interrupted
     }
 }
 
@@ -156,6 +162,9 @@ impl RunReport {
         }
         if self.bounded {
             writeln!(f, "Stopped at --max-bytes: run again to go on")?;
+        }
+        for error in &self.unreadable {
+            writeln!(f, "unreadable   {error}")?;
         }
         for skipped in &self.skipped {
             writeln!(f, "skipped      {}: {}", skipped.path, skipped.reason)?;
