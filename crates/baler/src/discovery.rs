@@ -30,6 +30,10 @@ use crate::spec;
 /// Footers read at once.
 const FOOTERS_AT_ONCE: usize = 8;
 
+/// Said of a file with a name of this journal's own form that the journal does not know: a copy, or a restored backup.
+const UNKNOWN_OUTPUT: &str = "named like an output of this root, but not one of its live files: a copy, or restored? \
+                              Rename it to have it taken, or remove it with `baler gc --full`";
+
 /// How to look.
 #[derive(Clone, Debug)]
 pub struct Look {
@@ -52,8 +56,6 @@ pub struct Findings {
     pub bad: Vec<Quarantined>,
     /// Files that the state names and that are not there.
     pub lost: Vec<FilePath>,
-    /// Files of this journal's own form that the state does not name.
-    pub late: Vec<FilePath>,
     /// Files of another journal's form.
     pub foreign: Vec<FilePath>,
     /// Files that were too young.
@@ -91,14 +93,6 @@ impl Findings {
                 table: table.clone(),
                 evidence,
                 files: files.to_vec(),
-            });
-        }
-        if !self.late.is_empty() {
-            let paths = self.late.clone();
-            requests.push(Request::ReportLateWrites {
-                table: table.clone(),
-                evidence,
-                paths,
             });
         }
         requests
@@ -146,7 +140,10 @@ pub fn look(
                 match sort_out(&file, look, now) {
                     Sorted::Take => fresh.push(file),
                     Sorted::Young => findings.waiting += 1,
-                    Sorted::Late => findings.late.push(file.path),
+                    Sorted::Unknown => findings.skipped.push(NamedReason {
+                        path: file.path.to_string(),
+                        reason: UNKNOWN_OUTPUT.to_owned(),
+                    }),
                     Sorted::Foreign => findings.foreign.push(file.path),
                 }
             }
@@ -175,14 +172,14 @@ fn is_known(table: &Table, file: &DataFile) -> bool {
 enum Sorted {
     Take,
     Young,
-    Late,
+    Unknown,
     Foreign,
 }
 
 fn sort_out(file: &DataFile, look: &Look, now: StoreTime) -> Sorted {
     let in_source = file.path.place == Place::Source;
     match file.namer {
-        Namer::ThisJournal(_) if !in_source => return Sorted::Late,
+        Namer::ThisJournal(_) if !in_source => return Sorted::Unknown,
         Namer::AnotherJournal(_) if !in_source && !look.adopt_foreign => return Sorted::Foreign,
         _ => {}
     }

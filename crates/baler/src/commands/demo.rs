@@ -14,7 +14,7 @@ use serde::Serialize;
 use super::{exit_code, print_json};
 use crate::cli::{CompactArgs, DemoArgs, ScopeArgs, TableArgs};
 use crate::demo_data;
-use crate::report::{ProgressView, RunReport, bytes, count, seconds};
+use crate::report::{ProgressView, RunReport, count, seconds};
 use crate::root::Root;
 use crate::run;
 use crate::settings::{RunSettings, TableSettings, Usage};
@@ -146,20 +146,13 @@ fn compact_args(args: &DemoArgs) -> CompactArgs {
 
 fn print_comparison(args: &DemoArgs, report: &RunReport, before: Duration, after: Duration) {
     print!("{report}");
-    println!("\n               before        after");
     println!(
-        "files    {:>12} {:>12}",
-        count(report.files_before),
-        count(report.files_after)
+        "\nReading every row took {} before and takes {} now.",
+        seconds(before),
+        seconds(after)
     );
-    println!(
-        "size     {:>12} {:>12}",
-        bytes(report.bytes_before),
-        bytes(report.bytes_after)
-    );
-    println!("scan     {:>12} {:>12}", seconds(before), seconds(after));
     let dir = args.dir.display();
     println!(
-        "\nLook around:  baler files {dir}   baler status {dir}   baler verify {dir}   baler gc {dir} --dry-run"
+        "\nLook around:\n  baler files {dir}\n  baler status {dir}\n  baler verify {dir}\n  baler gc {dir} --dry-run"
     );
 }

@@ -214,3 +214,29 @@ fn a_full_disk_ends_the_run_with_a_word_and_loses_nothing() {
     assert_eq!((run.code, run.number("files_after")), (0, 1), "{run:?}");
     assert_eq!(scene.rows("data"), before);
 }
+
+/// A restored backup of a replaced output, or a copy in another folder.
+#[test]
+fn a_copy_of_an_output_is_neither_taken_nor_deleted_by_surprise() {
+    let scene = Scene::new();
+    scene.write_many(3, 5);
+    scene.compact(&[]);
+    let output = scene.data_files("data").remove(0);
+    fs::create_dir(scene.path("data/copies")).unwrap();
+    let copy = scene.path("data/copies").join(output.file_name().unwrap());
+    fs::copy(&output, &copy).unwrap();
+    let run = scene.compact(&[]);
+    assert_eq!((run.code, run.number("jobs")), (0, 0), "{run:?}");
+    assert!(
+        run.json()["skipped"][0]["reason"]
+            .as_str()
+            .unwrap()
+            .contains("not one of its live files"),
+        "{run:?}"
+    );
+    scene.baler(&["gc", "data", "--now"]);
+    assert!(copy.exists(), "gc deleted what nobody listed");
+    let full = scene.baler(&["gc", "data", "--full", "--now", "--json"]);
+    assert_eq!((full.code, full.number("deleted")), (0, 1), "{full:?}");
+    assert!(!copy.exists() && output.exists());
+}

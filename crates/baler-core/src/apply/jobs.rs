@@ -1,0 +1,274 @@
+//! Jobs are planned, finished, published, committed, cancelled. A job that ends leaves the table of jobs for good.
+
+use crate::file::{File, FilePath, Identity, Level, Origin, Place};
+use crate::garbage::{Garbage, Original, Stage};
+use crate::ids::{JobId, Partition, RangeId, Sequence, TableName};
+use crate::job::{CancelReason, Finished, Job, JobStatus, JobSummary, Output, Range, RangeStatus, Why};
+use crate::limits;
+use crate::names::{self, Attempt};
+use crate::state::State;
+use std::sync::Arc;
+
+impl State {
+    pub(super) fn job_mut(&mut self, job: JobId) -> &mut Job {
+        Arc::make_mut(self.jobs.get_mut(&job).expect("events name open jobs"))
+    }
+
+    pub(super) fn plan_job(
+        &mut self,
+        id: JobId,
+        table_name: &TableName,
+        partition: &Partition,
+        inputs: &[FilePath],
+        output_level: Level,
+        why: &Why,
+    ) {
+        let planned = self.sequence;
+        let table = self.table_mut(table_name);
+        let inputs = inputs.iter().map(|path| {
+            let file = table
+                .files
+                .get(path)
+                .expect("inputs are live when a job is planned")
+                .clone();
+            let holder = table.held.insert(path.clone(), id);
+            assert_eq!(holder, None, "a file is in one job at most");
+            file
+        });
+        let job = Job {
+            id,
+            table: table_name.clone(),
+            partition: partition.clone(),
+            inputs: inputs.collect(),
+            output_level,
+            why: why.clone(),
+            merge: table.spec.merge.clone(),
+            status: JobStatus::Open,
+            ranges: vec![Range::default()],
+            publish: Range::default(),
+            planned,
+            input_faults: 0,
+            last_error: None,
+        };
+        self.jobs.insert(id, Arc::new(job));
+        self.next_job = JobId(id.0 + 1);
+    }
+
+    pub(super) fn finish_range(&mut self, job: JobId, id: RangeId, finished: &Finished) {
+        let range = self
+            .job_mut(job)
+            .range_mut(id)
+            .expect("events name ranges that exist");
+        let lease = range.lease().expect("only a leased range is finished").clone();
+        assert_eq!(
+            lease.token, finished.token,
+            "a range is finished by its lease's owner"
+        );
+        range.status = RangeStatus::Finished(finished.clone());
+        self.count_lease(lease.watcher, -1);
+    }
+
+    /// The outputs take the inputs' place. The job holds them until they are published.
+    pub(super) fn compact_job(&mut self, id: JobId) {
+        let job = self.job_mut(id);
+        job.status = JobStatus::Compacted;
+        let job = job.clone();
+        self.swap_files(&job);
+        let table = self.table_mut(&job.table);
+        for output in job.outputs() {
+            table.held.insert(output.path.clone(), id);
+        }
+    }
+
+    /// Only now are the outputs where they can be found: a 404 from before says nothing.
+    pub(super) fn publish_job(&mut self, id: JobId, identities: &[Identity]) {
+        let added = self.sequence;
+        let publish = &mut self.job_mut(id).publish;
+        let lease = publish
+            .lease()
+            .expect("only a leased publishing is reported")
+            .clone();
+        publish.status = RangeStatus::Free;
+        self.count_lease(lease.watcher, -1);
+        let job = self.jobs[&id].clone();
+        let table = self.table_mut(&job.table);
+        for (output, identity) in job.outputs().zip(identities) {
+            let file = table
+                .files
+                .get(&output.path)
+                .expect("outputs are live while they are published");
+            let file = File {
+                identity: identity.clone(),
+                added,
+                ..File::clone(file)
+            };
+            table.insert_file(Arc::new(file));
+            table.held.remove(&output.path);
+        }
+    }
+
+    pub(super) fn commit_job(&mut self, id: JobId) {
+        let job = self.jobs.remove(&id).expect("only an open job is committed");
+        if job.status == JobStatus::Open {
+            self.swap_files(&job);
+        }
+        let plain = self.tables[&job.table].spec.catalog.publishes();
+        for (index, input) in job.inputs.iter().enumerate() {
+            self.discard_input(&job, index, input, plain);
+        }
+        self.end_job(&job, JobStatus::Committed, None);
+    }
+
+    pub(super) fn swap_files(&mut self, job: &Job) {
+        let at = self.sequence;
+        let time = self.time;
+        let table = self.table_mut(&job.table);
+        for input in &job.inputs {
+            table
+                .remove_file(&input.path)
+                .expect("inputs stay live until they are replaced");
+            table.held.remove(&input.path);
+            table.consumed.insert(input.path.clone(), input.identity.clone());
+            table.remember_removed(input.path.clone(), at, None);
+        }
+        for output in job.outputs() {
+            table.insert_file(Arc::new(output_file(job, output, at, time)));
+        }
+    }
+
+    /// A replaced input in the root goes on its way out. Sources of `--output` are never touched.
+    pub(super) fn discard_input(&mut self, job: &Job, index: usize, input: &File, plain: bool) {
+        if input.path.place == Place::Source {
+            return;
+        }
+        let original = Original {
+            path: input.path.clone(),
+            identity: input.identity.clone(),
+        };
+        let (name, stage) = match plain {
+            true => (names::aside(job.id, index), Stage::ToSetAside),
+            false => (input.path.clone(), Stage::Waiting),
+        };
+        let garbage = Garbage {
+            table: job.table.clone(),
+            stage,
+            since: self.sequence,
+            added: input.added,
+            replaced: self.sequence,
+            original: Some(original),
+        };
+        self.garbage.insert(name, Arc::new(garbage));
+    }
+
+    pub(super) fn cancel_job(&mut self, id: JobId, why: &CancelReason) {
+        let job = self.jobs.remove(&id).expect("only an open job is cancelled");
+        match job.status {
+            JobStatus::Compacted => self.swap_back(&job),
+            _ => {
+                let table = self.table_mut(&job.table);
+                for input in &job.inputs {
+                    table.held.remove(&input.path);
+                }
+            }
+        }
+        for (range, lease) in job.leases() {
+            self.leave_behind(Attempt {
+                job: id,
+                range,
+                token: lease.token,
+            });
+            self.count_lease(lease.watcher, -1);
+        }
+        self.end_job(&job, JobStatus::Cancelled, Some(why.clone()));
+    }
+
+    /// The outputs were lost before anybody could see them: the inputs that are still where they were are live again.
+    /// One that was seen to be gone or to hold something else since stays away.
+    pub(super) fn swap_back(&mut self, job: &Job) {
+        let at = self.sequence;
+        let table = self.table_mut(&job.table);
+        for output in job.outputs() {
+            table.remove_file(&output.path);
+            table.held.remove(&output.path);
+            table.remember_removed(output.path.clone(), at, None);
+        }
+        for input in &job.inputs {
+            if table.consumed.get(&input.path) != Some(&input.identity) {
+                continue;
+            }
+            table.consumed.remove(&input.path);
+            if !table.files.contains_key(&input.path) {
+                table.forget_path(&input.path);
+                table.insert_file(input.clone());
+            }
+        }
+    }
+
+    pub(super) fn end_job(&mut self, job: &Job, status: JobStatus, cancelled: Option<CancelReason>) {
+        for (range, finished) in job.finished() {
+            self.leave_behind(Attempt {
+                job: job.id,
+                range,
+                token: finished.token,
+            });
+        }
+        self.recent
+            .push_back(Arc::new(summary(job, status, cancelled, self.sequence)));
+        if self.recent.len() > limits::RECENT_JOBS_MAX {
+            self.recent.pop_front();
+        }
+    }
+}
+
+/// What stays of a job that ended in this entry.
+pub(crate) fn summary(
+    job: &Job,
+    status: JobStatus,
+    cancelled: Option<CancelReason>,
+    ended: Sequence,
+) -> JobSummary {
+    JobSummary {
+        id: job.id,
+        table: job.table.clone(),
+        partition: job.partition.clone(),
+        status,
+        cancelled,
+        files_in: job.inputs.len() as u64,
+        files_out: job.outputs().count() as u64,
+        rows_in: job.rows(),
+        rows_out: job.outputs().map(|output| output.rows).sum(),
+        rows_dropped: job
+            .finished()
+            .flat_map(|(_, f)| &f.drops)
+            .map(|drop| drop.rows)
+            .sum(),
+        bytes_in: job.bytes(),
+        bytes_out: job.outputs().map(|output| output.bytes).sum(),
+        ended,
+        finished_by: job.finished().map(|(_, finished)| finished.token).collect(),
+    }
+}
+
+fn output_file(job: &Job, output: &Output, added: Sequence, time: crate::time::StoreTime) -> File {
+    let apart = match &job.why {
+        Why::Bisected { of } if job.inputs.len() == 1 => Some(*of),
+        _ => None,
+    };
+    File {
+        path: output.path.clone(),
+        identity: Identity {
+            tag: output.checksum.to_string().into(),
+            bytes: output.bytes,
+            modified: time,
+        },
+        partition: job.partition.clone(),
+        level: job.output_level,
+        rows: output.rows,
+        keys: output.keys.clone(),
+        digest: Some(output.digest),
+        checksum: Some(output.checksum),
+        origin: Origin::Job(job.id),
+        added,
+        apart,
+    }
+}

@@ -1,0 +1,97 @@
+//! Leases are taken and given back, and those who answer for them are counted.
+
+use crate::event::ReleaseReason;
+use crate::ids::{JobId, RangeId, WatcherId};
+use crate::job::RangeStatus;
+use crate::lease::{HostLock, Lease, Watcher};
+use crate::names::Attempt;
+use crate::state::State;
+
+impl State {
+    pub(super) fn lease_range(&mut self, job: JobId, id: RangeId, lease: Lease, host: Option<&HostLock>) {
+        let watcher = lease.watcher;
+        let range = self
+            .job_mut(job)
+            .range_mut(id)
+            .expect("events name ranges that exist");
+        assert_eq!(range.status, RangeStatus::Free, "a range has one lease at most");
+        range.status = RangeStatus::Leased(lease);
+        range.attempts += 1;
+        self.count_lease(watcher, 1);
+        self.raise_counter(watcher);
+        if let (Some(watcher), Some(host)) = (self.watchers.get_mut(&watcher), host) {
+            watcher.host = Some(host.clone());
+        }
+    }
+
+    pub(super) fn release_range(&mut self, attempt: &Attempt, why: &ReleaseReason) {
+        let job = self.job_mut(attempt.job);
+        match why {
+            ReleaseReason::InputFault(error) => {
+                job.input_faults += 1;
+                job.last_error = Some(error.clone());
+            }
+            ReleaseReason::NodeFault(error) | ReleaseReason::StoreFault(error) => {
+                job.last_error = Some(error.clone());
+            }
+            _ => {}
+        }
+        let range = job
+            .range_mut(attempt.range)
+            .expect("events name ranges that exist");
+        let lease = range.lease().expect("only a leased range is released").clone();
+        assert_eq!(
+            lease.token, attempt.token,
+            "a lease is released under its own token"
+        );
+        range.status = RangeStatus::Free;
+        self.count_lease(lease.watcher, -1);
+        self.leave_behind(*attempt);
+    }
+
+    pub(super) fn pass_leases(&mut self, which: impl Fn(&Lease) -> bool, to: WatcherId) {
+        let watched: Vec<(JobId, RangeId, WatcherId)> = self
+            .jobs
+            .values()
+            .flat_map(|job| job.leases().map(|(range, lease)| (job.id, range, lease)))
+            .filter(|(_, _, lease)| which(lease))
+            .map(|(job, range, lease)| (job, range, lease.watcher))
+            .collect();
+        for (job, range, from) in watched {
+            let range = self
+                .job_mut(job)
+                .range_mut(range)
+                .expect("it was found a moment ago");
+            if let RangeStatus::Leased(lease) = &mut range.status {
+                lease.embedded &= lease.watcher == to;
+                lease.watcher = to;
+            }
+            self.count_lease(to, 1);
+            self.count_lease(from, -1);
+        }
+        self.raise_counter(to);
+    }
+
+    /// A watcher without leases is not in the state: with nothing leased it owes nobody a sign of life.
+    pub(super) fn count_lease(&mut self, id: WatcherId, change: i32) {
+        let mut watcher = self.watchers.remove(&id).unwrap_or(Watcher {
+            counter: self.sequence,
+            leases: 0,
+            host: None,
+        });
+        watcher.leases = watcher
+            .leases
+            .checked_add_signed(change)
+            .expect("leases are given back once");
+        if watcher.leases > 0 {
+            self.watchers.insert(id, watcher);
+        }
+    }
+
+    pub(super) fn raise_counter(&mut self, id: WatcherId) {
+        let counter = self.sequence;
+        if let Some(watcher) = self.watchers.get_mut(&id) {
+            watcher.counter = counter;
+        }
+    }
+}

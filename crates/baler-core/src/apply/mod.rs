@@ -1,0 +1,129 @@
+//! Events become state. Total and deterministic: what the journal holds was decided, so nothing here may refuse. An
+//! event that does not fit its state is a broken invariant, and panics rather than corrupts.
+
+mod files;
+mod garbage;
+mod jobs;
+mod leases;
+
+pub(crate) use jobs::summary;
+
+use std::sync::Arc;
+
+use crate::event::{Batch, Event};
+use crate::garbage::Stage;
+use crate::ids::{Sequence, Token};
+use crate::lease::Lease;
+use crate::state::{Pin, State, Table};
+
+/// Applies an entry of the journal.
+pub fn apply(state: &mut State, batch: &Batch) {
+    state.open_batch(batch.parent_time);
+    assert_eq!(
+        state.sequence, batch.sequence,
+        "entries are applied in order, each once"
+    );
+    for event in &batch.events {
+        apply_event(state, event);
+    }
+}
+
+/// Applies one event of the open entry.
+pub fn apply_event(state: &mut State, event: &Event) {
+    match event {
+        Event::JournalCreated { journal } => state.journal = Some(*journal),
+        Event::Ticked => {}
+        Event::TableCreated { table, spec } => {
+            state.tables.insert(table.clone(), Table::new(spec.clone()));
+        }
+        Event::TableAltered { table, spec } => state.table_mut(table).spec = spec.clone(),
+        Event::FilesAdded { table, files } => state.add_files(table, files),
+        Event::FilesLost { table, paths } => state.lose_files(table, paths),
+        Event::ConsumedGone { table, paths } => {
+            for path in paths {
+                state.forget_consumed(table, path, None);
+            }
+        }
+        Event::FilesQuarantined { table, files } => {
+            let table = state.table_mut(table);
+            for mark in files {
+                table.quarantine.insert(mark.path.clone(), Arc::new(mark.clone()));
+            }
+        }
+        Event::QuarantineLifted { table, paths } => {
+            let table = state.table_mut(table);
+            for path in paths {
+                table.quarantine.remove(path);
+                if let Some(file) = table.files.get_mut(path) {
+                    Arc::make_mut(file).apart = None;
+                }
+            }
+        }
+        Event::JobPlanned {
+            job,
+            table,
+            partition,
+            inputs,
+            output_level,
+            why,
+        } => {
+            state.plan_job(*job, table, partition, inputs, *output_level, why);
+        }
+        Event::RangeLeased {
+            job,
+            range,
+            worker,
+            watcher,
+            embedded,
+            host,
+        } => {
+            let token = state.next_token();
+            let lease = Lease {
+                token,
+                worker: worker.clone(),
+                watcher: *watcher,
+                embedded: *embedded,
+            };
+            state.lease_range(*job, *range, lease, host.as_ref());
+        }
+        Event::RangeReleased { attempt, why } => state.release_range(attempt, why),
+        Event::RangeFinished { job, range, finished } => state.finish_range(*job, *range, finished),
+        Event::JobCompacted { job } => state.compact_job(*job),
+        Event::JobPublished { job, identities, .. } => state.publish_job(*job, identities),
+        Event::JobCommitted { job } => state.commit_job(*job),
+        Event::JobCancelled { job, why } => state.cancel_job(*job, why),
+        Event::WatcherRenewed { watcher } => state.raise_counter(*watcher),
+        Event::WatcherTakenOver { watcher, by } => state.pass_leases(|lease| lease.watcher == *watcher, *by),
+        Event::LeasesRewatched { attempts, watcher } => {
+            state.pass_leases(|lease| attempts.iter().any(|a| a.token == lease.token), *watcher);
+        }
+        Event::SetAside { asides } => state.advance_garbage(asides, Stage::Waiting),
+        Event::NothingToSetAside { asides } => state.drop_garbage(asides),
+        Event::DeletionDue { table, paths } => state.declare_due(table, paths),
+        Event::Deleted { paths } => state.drop_garbage(paths),
+        Event::LeftoverSwept { attempt, empty } => state.sweep_leftover(attempt, *empty),
+        Event::LeftoverForgotten { attempt } => {
+            state.leftovers.remove(&leftover_key(attempt.token));
+        }
+        Event::Pinned {
+            table,
+            owner,
+            lifetime,
+        } => {
+            let pin = Pin {
+                table: table.clone(),
+                owner: owner.clone(),
+                lifetime: *lifetime,
+            };
+            state.pins.insert(state.next_pin(), pin);
+        }
+        Event::Unpinned { pin } => {
+            state.pins.remove(pin);
+        }
+    }
+    state.next_index += 1;
+}
+
+fn leftover_key(token: Token) -> (Sequence, u32) {
+    (token.sequence, token.index)
+}
