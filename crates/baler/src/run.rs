@@ -7,6 +7,7 @@ use std::time::Instant;
 
 use anyhow::{Result, anyhow, bail};
 use baler_core::ids::Partition;
+use baler_core::job::Job;
 use baler_core::planner;
 use baler_core::request::{Grace, Reply, Request, Scope};
 use baler_core::state::Table;
@@ -77,7 +78,10 @@ impl Run<'_> {
         for round in 1..=ROUNDS_MAX {
             let again = self.adopt().await?;
             self.before.get_or_insert(Totals::of(&self.root.table()?));
-            let cancelled = self.merge().await?;
+            let mut cancelled = self.merge().await?;
+            while !self.is_stopping() && self.outwait_others().await? {
+                cancelled += self.merge().await?;
+            }
             let unsettled = again || cancelled > 0;
             if !unsettled || round == ROUNDS_MAX || self.is_stopping() {
                 break;
@@ -92,6 +96,24 @@ impl Run<'_> {
             }
         }
         self.sum_up()
+    }
+
+    /// Jobs that others hold are theirs while they live. Answers whether one of them turned out to be dead.
+    async fn outwait_others(&self) -> Result<bool> {
+        let held = self.held_by_others();
+        if held == 0 {
+            return Ok(false);
+        }
+        self.progress.note(format!(
+            "{held} job(s) are held by another process; waiting for a sign of life"
+        ));
+        self.watch.outwait_silent().await
+    }
+
+    fn held_by_others(&self) -> usize {
+        let state = self.root.replica.state();
+        let theirs = |job: &&Arc<Job>| job.leases().any(|(_, lease)| lease.watcher != self.watch.id());
+        state.jobs.values().filter(theirs).count()
     }
 
     fn is_stopping(&self) -> bool {
@@ -261,6 +283,7 @@ impl Run<'_> {
                 reason: mark.reason.to_string(),
             })
             .collect();
+        self.report.held_by_others = self.held_by_others() as u64;
         self.report.set_aside = self.root.replica.state().garbage.len() as u64;
         self.report.interrupted = self.drain.load(Ordering::Relaxed);
         Ok(())

@@ -56,8 +56,11 @@ impl Watch {
         Ok(held.as_ref().and_then(WatcherLock::host))
     }
 
-    /// Gives the lock back, once nothing is leased any more.
+    /// Gives the lock back, if nothing is leased any more. Else it stays, as the proof that this process died.
     pub fn leave(&self) -> Result<()> {
+        if self.root.replica.state().watchers.contains_key(&self.id) {
+            return Ok(());
+        }
         let held = self.lock.lock().unwrap_or_else(PoisonError::into_inner).take();
         Ok(held.map_or(Ok(()), WatcherLock::leave)?)
     }
@@ -108,6 +111,32 @@ impl Watch {
             lost.fetch_or(gone, Ordering::Relaxed);
             !gone
         });
+    }
+
+    /// Waits for what other processes hold, for as long as it takes to tell the living from the dead, and takes over
+    /// from the dead. Answers whether that freed anything.
+    pub async fn outwait_silent(&self) -> Result<bool> {
+        let began = Instant::now();
+        let before = self.others_counters();
+        while began.elapsed() <= self.lease + self.lease / 4 {
+            self.root.replica.catch_up().await?;
+            self.take_over_silent().await?;
+            let now = self.others_counters();
+            if now.len() < before.len() {
+                return Ok(true);
+            }
+            if now.is_empty() || now.iter().all(|(id, counter)| before.get(id) != Some(counter)) {
+                return Ok(false);
+            }
+            tokio::time::sleep(self.lease / 10).await;
+        }
+        Ok(false)
+    }
+
+    fn others_counters(&self) -> BTreeMap<WatcherId, Sequence> {
+        let state = self.root.replica.state();
+        let others = state.watchers.iter().filter(|(id, _)| **id != self.id);
+        others.map(|(id, watcher)| (*id, watcher.counter)).collect()
     }
 
     /// Takes over from watchers that are proved dead, or whose counter has stood still for the lease time.

@@ -77,6 +77,8 @@ pub struct RunReport {
     pub skipped: Vec<NamedReason>,
     /// Folders that could not be listed.
     pub unreadable: Vec<String>,
+    /// Jobs that another process is working on.
+    pub held_by_others: u64,
     /// Whether a bound of the run (`--max-bytes`) left work undone.
     pub bounded: bool,
     /// Whether it was asked to stop early.
@@ -158,6 +160,13 @@ impl RunReport {
                 f,
                 "{} written too recently: taken by a later run (--settle)",
                 plural(self.waiting, "file")
+            )?;
+        }
+        if self.held_by_others > 0 {
+            writeln!(
+                f,
+                "{} under way in another process",
+                plural(self.held_by_others, "job")
             )?;
         }
         if self.bounded {

@@ -111,3 +111,43 @@ fn an_interrupted_run_gives_back_what_it_holds_and_says_so() {
     assert_eq!(scene.compact(&[]).code, 0);
     assert_eq!(scene.rows("data"), before);
 }
+
+/// In a copied or restored root, and after a reboot, a free lock proves nothing: there the lease time decides.
+#[test]
+fn without_proof_of_death_the_lease_time_is_waited_for() {
+    let scene = Scene::new();
+    scene.write_many(40, 20_000);
+    let before = scene.rows("data");
+    let args = ["compact", "data", "--settle", "0s", "--sort-by", "key"];
+    let mut child = scene
+        .command(&args)
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let began = Instant::now();
+    while !scene.path("data/_baler/staging").is_dir() && began.elapsed() < Duration::from_secs(20) {
+        thread::sleep(Duration::from_millis(1));
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let copied = std::process::Command::new("cp")
+        .args(["-a", "data", "copy"])
+        .current_dir(scene.path("."))
+        .status();
+    assert!(copied.unwrap().success());
+    let status = scene.baler(&["status", "copy", "--json"]).json();
+    let leased = status["jobs"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .any(|job| job["status"] == "leased");
+    let began = Instant::now();
+    let run = scene.baler(&["compact", "copy", "--settle", "0s", "--lease", "2s", "--json"]);
+    assert_eq!((run.code, run.number("held_by_others")), (0, 0), "{run:?}");
+    assert!(
+        !leased || began.elapsed() > Duration::from_secs(2),
+        "it did not wait for the lease: {run:?}"
+    );
+    assert_eq!(scene.rows("copy"), before);
+}
