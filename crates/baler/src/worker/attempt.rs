@@ -1,7 +1,7 @@
 //! One try at a range: merge, look at the inputs once more, finish, publish.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::AtomicBool;
 
 use anyhow::{Result, anyhow};
 use baler_core::event::{Quarantined, ReleaseReason};
@@ -11,6 +11,7 @@ use baler_core::job::{Finished, JobSummary};
 use baler_core::request::{Finish, Grant, Refusal, Reply, Request};
 
 use super::engine::{self, MergeEnd};
+use super::meter::Meter;
 use super::publishing;
 use crate::report::ProgressView;
 use crate::root::Root;
@@ -51,21 +52,23 @@ impl Attempt {
     }
 
     async fn merge(self) -> Result<Outcome> {
-        let moved = Arc::new(AtomicU64::new(0));
-        self.progress.expect(self.grant.job.bytes());
-        let ending = self.merge_on_a_thread(moved.clone()).await?;
+        let lost = self.watch.lost_flag(self.grant.token);
+        let meter = Arc::new(Meter::new(
+            self.progress.clone(),
+            &self.grant.job,
+            self.drain.clone(),
+            lost,
+        ));
+        let ending = self.merge_on_a_thread(meter.clone()).await?;
         let outcome = self.tell(ending).await?;
-        let moved = moved.load(Ordering::Relaxed);
         match outcome {
-            Outcome::Committed(_) => self
-                .progress
-                .advance(self.grant.job.bytes().saturating_sub(moved)),
-            _ => self.progress.take_back(moved, self.grant.job.bytes()),
+            Outcome::Committed(_) => meter.complete(),
+            _ => meter.take_back(),
         }
         Ok(outcome)
     }
 
-    async fn merge_on_a_thread(&self, moved: Arc<AtomicU64>) -> Result<MergeEnd> {
+    async fn merge_on_a_thread(&self, meter: Arc<Meter>) -> Result<MergeEnd> {
         let order = engine::Order {
             site: self.root.site.clone(),
             journal: self.root.journal()?,
@@ -73,15 +76,7 @@ impl Attempt {
             threads: self.threads,
             memory_bytes: self.memory_bytes,
         };
-        let watcher = engine::Watcher {
-            progress: self.progress.clone(),
-            moved,
-            drain: self.drain.clone(),
-            lost: self.watch.lost_flag(self.grant.token),
-            bytes: self.grant.job.bytes(),
-            rows: self.grant.job.rows(),
-        };
-        let ended = tokio::task::spawn_blocking(move || engine::merge(&order, &watcher)).await;
+        let ended = tokio::task::spawn_blocking(move || engine::merge(&order, &meter)).await;
         ended.map_err(|panic| anyhow!("a merge panicked: {panic}"))
     }
 

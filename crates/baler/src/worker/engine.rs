@@ -1,22 +1,19 @@
 //! From a grant to the merge engine and back: inputs opened in the version that was planned, outputs staged under the
 //! attempt's own folder, and errors sorted by who is to blame.
 
-use std::io;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use baler_core::event::Quarantined;
 use baler_core::file::{Digest, File, Identity};
 use baler_core::ids::JournalId;
 use baler_core::job::{Dropped, Finished, InputRead, Output};
-use baler_core::names::Attempt;
 use baler_core::request::Grant;
-use baler_merge::{Budget, Input, MergeError, OutputSink, Progress, Report};
+use baler_merge::{Budget, Input, MergeError, Report};
 
+use super::meter::Meter;
+use super::staged::StagedSink;
 use crate::folder::input::{FolderInput, InputError};
-use crate::folder::staging::StagedFile;
-use crate::folder::{Folder, FolderError, advice};
-use crate::report::ProgressView;
+use crate::folder::{FolderError, advice};
 use crate::site::Site;
 use crate::spec;
 
@@ -51,7 +48,7 @@ pub(super) enum MergeEnd {
     Impossible(String),
 }
 
-pub(super) fn merge(order: &Order, watcher: &Watcher) -> MergeEnd {
+pub(super) fn merge(order: &Order, meter: &Arc<Meter>) -> MergeEnd {
     let inputs = match open_inputs(order) {
         Ok(inputs) => inputs,
         Err(ending) => return ending,
@@ -71,11 +68,8 @@ pub(super) fn merge(order: &Order, watcher: &Watcher) -> MergeEnd {
         threads: order.threads,
     };
     let spec = spec::for_engine(&order.grant.job.merge);
-    let mut sink = StagedSink {
-        folder: root.clone(),
-        attempt,
-    };
-    let merged = baler_merge::merge(&inputs, &spec, budget, &spill, &mut sink, watcher);
+    let mut sink = StagedSink::new(root.clone(), attempt, meter.clone());
+    let merged = baler_merge::merge(&inputs, &spec, budget, &spill, &mut sink, &**meter);
     let _ = std::fs::remove_dir_all(&spill);
     match merged {
         Ok(report) => after_merge(order, &report),
@@ -196,65 +190,5 @@ fn finished(order: &Order, report: &Report) -> Finished {
         outputs: outputs.collect(),
         reads: reads.collect(),
         drops: drops.filter(|drop| drop.rows > 0).collect(),
-    }
-}
-
-/// The engine passes the error on to `blame`; what the system said stays inside.
-fn into_io(error: FolderError) -> io::Error {
-    match error {
-        FolderError::Io { source, .. } => source,
-        other => io::Error::other(other),
-    }
-}
-
-struct StagedSink {
-    folder: Arc<Folder>,
-    attempt: Attempt,
-}
-
-impl OutputSink for StagedSink {
-    fn create(&mut self, part: u32) -> io::Result<Box<dyn baler_merge::Output>> {
-        let staged = StagedFile::create(&self.folder, &self.attempt, part).map_err(into_io)?;
-        Ok(Box::new(StagedOutput(staged)))
-    }
-}
-
-struct StagedOutput(StagedFile);
-
-impl io::Write for StagedOutput {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.write(bytes)
-    }
-    fn flush(&mut self) -> io::Result<()> {
-        self.0.flush()
-    }
-}
-
-impl baler_merge::Output for StagedOutput {
-    fn finish(self: Box<Self>) -> io::Result<()> {
-        self.0.finish().map(drop).map_err(into_io)
-    }
-}
-
-/// Shows how far a merge is, and tells it to stop.
-pub(super) struct Watcher {
-    pub(super) progress: ProgressView,
-    pub(super) moved: Arc<AtomicU64>,
-    pub(super) drain: Arc<AtomicBool>,
-    pub(super) lost: Arc<AtomicBool>,
-    /// The job's bytes and rows: progress is shown in bytes of the inputs.
-    pub(super) bytes: u64,
-    pub(super) rows: u64,
-}
-
-impl Progress for Watcher {
-    fn advanced(&self, rows: u64, _decoded_bytes: u64) {
-        let share = u128::from(self.bytes) * u128::from(rows) / u128::from(self.rows.max(1));
-        let share = u64::try_from(share).unwrap_or(u64::MAX);
-        self.moved.fetch_add(share, Ordering::Relaxed);
-        self.progress.advance(share);
-    }
-    fn cancelled(&self) -> bool {
-        self.drain.load(Ordering::Relaxed) || self.lost.load(Ordering::Relaxed)
     }
 }

@@ -3,7 +3,9 @@
 
 mod attempt;
 mod engine;
+mod meter;
 mod publishing;
+mod staged;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -1,0 +1,78 @@
+//! Shows how far a merge is, and tells it to stop. Reading is one half of the work and writing the other: sorted runs
+//! may lie on disk between the two.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use baler_core::job::Job;
+use baler_merge::Progress;
+
+use crate::report::ProgressView;
+
+/// One merge's share of the progress that is shown, in bytes of its inputs.
+pub(super) struct Meter {
+    progress: ProgressView,
+    drain: Arc<AtomicBool>,
+    lost: Arc<AtomicBool>,
+    bytes: u64,
+    rows: u64,
+    written: AtomicU64,
+    shown: AtomicU64,
+}
+
+impl Meter {
+    /// For a merge that ends early once one of the two flags is set.
+    pub(super) fn new(
+        progress: ProgressView,
+        job: &Job,
+        drain: Arc<AtomicBool>,
+        lost: Arc<AtomicBool>,
+    ) -> Self {
+        progress.expect(job.bytes());
+        let (bytes, rows) = (job.bytes(), job.rows());
+        Self {
+            progress,
+            drain,
+            lost,
+            bytes,
+            rows,
+            written: AtomicU64::new(0),
+            shown: AtomicU64::new(0),
+        }
+    }
+
+    /// So many bytes of an output were written. Outputs are hardly ever larger than their inputs.
+    pub(super) fn wrote(&self, bytes: u64) {
+        let before = self.written.fetch_add(bytes, Ordering::Relaxed).min(self.bytes);
+        let after = (before + bytes).min(self.bytes);
+        self.show(after / 2 - before / 2);
+    }
+
+    /// It came to its end.
+    pub(super) fn complete(&self) {
+        self.progress
+            .advance(self.bytes.saturating_sub(self.shown.load(Ordering::Relaxed)));
+    }
+
+    /// It came to nothing.
+    pub(super) fn take_back(&self) {
+        self.progress
+            .take_back(self.shown.load(Ordering::Relaxed), self.bytes);
+    }
+
+    fn show(&self, bytes: u64) {
+        self.shown.fetch_add(bytes, Ordering::Relaxed);
+        self.progress.advance(bytes);
+    }
+}
+
+impl Progress for Meter {
+    fn advanced(&self, rows: u64, _decoded_bytes: u64) {
+        let share = u128::from(self.bytes) * u128::from(rows) / u128::from(self.rows.max(1)) / 2;
+        self.show(u64::try_from(share).unwrap_or(u64::MAX));
+    }
+
+    fn cancelled(&self) -> bool {
+        self.drain.load(Ordering::Relaxed) || self.lost.load(Ordering::Relaxed)
+    }
+}
