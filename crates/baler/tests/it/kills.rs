@@ -51,7 +51,7 @@ fn survive_kills(args: &[&str], root: &str) {
         assert_no_orphans(&scene, root);
         assert_eq!(scene.rows(root), before, "gc deleted something live");
     }
-    eprintln!("figure: {killed} kills of {root}, nothing lost, doubled or orphaned");
+    println!("figure: {killed} kills of {root}, nothing lost, doubled or orphaned");
 }
 
 fn small_scene() -> Scene {

@@ -24,7 +24,7 @@ fn memory_of_many_inputs_stays_within_its_budget() {
         for memory in [128, 512] {
             let peak = peak_of_compaction(&scene, memory);
             let limit = (memory << 20) + BEYOND_BYTES_MAX;
-            eprintln!(
+            println!(
                 "figure: {files} inputs of {} KiB, --memory {memory}MiB: peak {} MB",
                 size >> 10,
                 peak / 1_000_000
