@@ -4,8 +4,6 @@ use std::fs;
 use std::io::Write;
 use std::process::Stdio;
 use std::sync::Arc;
-use std::thread;
-use std::time::{Duration, Instant};
 
 use arrow::array::{
     ArrayRef, BooleanArray, Decimal128Array, FixedSizeBinaryArray, Int64Array, ListArray, MapBuilder,
@@ -183,15 +181,11 @@ fn meddle(scene: &Scene, args: &[&str], meddle: impl FnOnce()) -> Ended {
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    let began = Instant::now();
-    let staging = scene.path(if args.contains(&"--output") {
-        "packed/_baler/staging"
+    scene.wait_for_merge(if args.contains(&"--output") {
+        "packed"
     } else {
-        "data/_baler/staging"
+        "data"
     });
-    while !staging.is_dir() && began.elapsed() < Duration::from_secs(20) {
-        thread::sleep(Duration::from_millis(1));
-    }
     meddle();
     crate::support::ended(child.wait_with_output().unwrap())
 }

@@ -5,6 +5,8 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::sync::Arc;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use arrow::array::{Array, ArrayRef, Int64Array, RecordBatch, StringArray};
 use arrow::datatypes::{DataType, Field, Schema};
@@ -94,6 +96,15 @@ impl Scene {
             .current_dir(self.dir.path())
             .stdin(Stdio::null());
         command
+    }
+
+    /// Returns once a run that was started has begun to merge.
+    pub(crate) fn wait_for_merge(&self, root: &str) {
+        let staging = self.path(root).join("_baler/staging");
+        let began = Instant::now();
+        while !staging.is_dir() && began.elapsed() < Duration::from_secs(20) {
+            thread::sleep(Duration::from_millis(1));
+        }
     }
 
     /// All rows of all data files below a folder, each with how often it is there.

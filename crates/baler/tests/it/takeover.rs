@@ -1,7 +1,6 @@
 //! What a process that died left behind is taken over at once; what a living one holds is left alone.
 
 use std::process::Stdio;
-use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::compaction::assert_no_orphans;
@@ -28,10 +27,7 @@ fn the_next_run_takes_over_a_killed_one_at_once() {
         .stderr(Stdio::null())
         .spawn()
         .unwrap();
-    let began = Instant::now();
-    while !scene.path("data/_baler/staging").is_dir() && began.elapsed() < Duration::from_secs(20) {
-        thread::sleep(Duration::from_millis(1));
-    }
+    scene.wait_for_merge("data");
     child.kill().unwrap();
     child.wait().unwrap();
     let began = Instant::now();
@@ -85,10 +81,7 @@ fn an_interrupted_run_gives_back_what_it_holds_and_says_so() {
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    let began = Instant::now();
-    while !scene.path("data/_baler/staging").is_dir() && began.elapsed() < Duration::from_secs(20) {
-        thread::sleep(Duration::from_millis(1));
-    }
+    scene.wait_for_merge("data");
     let pid = rustix::process::Pid::from_raw(i32::try_from(child.id()).unwrap()).unwrap();
     rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
     let end = ended(child.wait_with_output().unwrap());
@@ -125,10 +118,7 @@ fn without_proof_of_death_the_lease_time_is_waited_for() {
         .stderr(Stdio::null())
         .spawn()
         .unwrap();
-    let began = Instant::now();
-    while !scene.path("data/_baler/staging").is_dir() && began.elapsed() < Duration::from_secs(20) {
-        thread::sleep(Duration::from_millis(1));
-    }
+    scene.wait_for_merge("data");
     child.kill().unwrap();
     child.wait().unwrap();
     let copied = std::process::Command::new("cp")
