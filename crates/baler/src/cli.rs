@@ -6,6 +6,8 @@ use std::time::Duration;
 use bytesize::ByteSize;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+use crate::store::Location;
+
 /// Packs the small Parquet files of a folder into few, large, sorted ones. Safe to kill at any moment.
 #[derive(Debug, Parser)]
 #[command(name = "baler", version, max_term_width = 110, propagate_version = true)]
@@ -48,7 +50,7 @@ pub enum Command {
 #[derive(Debug, Args)]
 pub struct CompactArgs {
     /// The folder that holds the small files
-    pub root: PathBuf,
+    pub root: Location,
     #[command(flatten)]
     /// What the table is.
     pub table: TableArgs,
@@ -76,11 +78,11 @@ pub struct CompactArgs {
 }
 
 /// What a table is. On a known root, what is not given stays as it was.
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 pub struct TableArgs {
     /// Write the result here, and never touch ROOT
     #[arg(long, value_name = "DST")]
-    pub output: Option<PathBuf>,
+    pub output: Option<Location>,
     /// Sort by these columns: a,b or a:desc,b:asc:nulls-first
     #[arg(long, value_name = "COLUMNS", value_delimiter = ',')]
     pub sort_by: Option<Vec<String>>,
@@ -100,6 +102,15 @@ pub struct TableArgs {
     /// with --key]
     #[arg(long, value_enum, value_name = "WHAT", requires = "output")]
     pub rewritten: Option<RewrittenArg>,
+    /// In a bucket: the storage class (or Azure's access tier) of the files to write
+    #[arg(long, value_name = "CLASS")]
+    pub storage_class: Option<String>,
+    /// In a bucket: a tag on each file that is written; may be given several times
+    #[arg(long, value_name = "NAME=VALUE")]
+    pub tag: Vec<String>,
+    /// In a bucket: metadata of each file that is written; may be given several times
+    #[arg(long, value_name = "NAME=VALUE")]
+    pub metadata: Vec<String>,
     /// Take files that another Baler root wrote (a copied or restored folder) as ordinary inputs
     #[arg(long)]
     pub adopt_foreign: bool,
@@ -115,7 +126,7 @@ pub enum RewrittenArg {
 }
 
 /// What part of a table to work on.
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 pub struct ScopeArgs {
     /// Work only on folders that match, like 'day=2026-11-*'
     #[arg(long, value_name = "GLOB")]
@@ -129,7 +140,7 @@ pub struct ScopeArgs {
 #[derive(Debug, Args)]
 pub struct PlanArgs {
     /// The folder that holds the small files
-    pub root: PathBuf,
+    pub root: Location,
     #[command(flatten)]
     /// What the table is.
     pub table: TableArgs,
@@ -148,7 +159,7 @@ pub struct PlanArgs {
 #[derive(Debug, Args)]
 pub struct RootArgs {
     /// A folder that `compact` has worked on; with --output, that is DST
-    pub root: PathBuf,
+    pub root: Location,
     /// Print JSON
     #[arg(long)]
     pub json: bool,
@@ -158,7 +169,7 @@ pub struct RootArgs {
 #[derive(Debug, Args)]
 pub struct GcArgs {
     /// A folder that `compact` has worked on; with --output, that is DST
-    pub root: PathBuf,
+    pub root: Location,
     /// Show what would be deleted, and why, without deleting it
     #[arg(long)]
     pub dry_run: bool,
@@ -177,7 +188,7 @@ pub struct GcArgs {
 #[derive(Debug, Args)]
 pub struct VerifyArgs {
     /// A folder that `compact` has worked on; with --output, that is DST
-    pub root: PathBuf,
+    pub root: Location,
     /// Look at lengths and footers only, and read no rows
     #[arg(long)]
     pub quick: bool,
@@ -190,7 +201,7 @@ pub struct VerifyArgs {
 #[derive(Debug, Args)]
 pub struct RetryArgs {
     /// A folder that `compact` has worked on; with --output, that is DST
-    pub root: PathBuf,
+    pub root: Location,
     /// Files below the root; all that are quarantined if none is named
     pub paths: Vec<String>,
     /// Print the result as JSON

@@ -3,15 +3,13 @@
 
 use anyhow::{Result, anyhow};
 use baler_core::file::FilePath;
-use baler_core::garbage::{Leftover, Original, Stage};
+use baler_core::garbage::{Leftover, Stage};
 use baler_core::request::{Grace, Reply, Request};
 use baler_core::state::State;
+use futures::{StreamExt, stream};
 use serde::Serialize;
 
-use crate::folder::aside::{Aside, set_aside_all};
-use crate::folder::delete::{Deleted, Deletion, delete_all};
-use crate::folder::staging::left_behind;
-use crate::folder::{Folder, FolderError};
+use crate::depot::{Aside, Deleted, Deletion, ToSetAside};
 use crate::report::NamedReason;
 use crate::root::{Root, machine_now};
 
@@ -35,20 +33,21 @@ pub async fn set_aside(root: &Root) -> Result<Vec<String>> {
         .garbage
         .iter()
         .filter(|(_, garbage)| garbage.stage == Stage::ToSetAside);
-    let pending: Vec<(Original, FilePath)> = to_set_aside
-        .filter_map(|(path, garbage)| Some((garbage.original.clone()?, path.clone())))
+    let pending: Vec<ToSetAside> = to_set_aside
+        .filter_map(|(path, garbage)| {
+            Some(ToSetAside {
+                original: garbage.original.clone()?,
+                aside: path.clone(),
+            })
+        })
         .collect();
     if pending.is_empty() {
         return Ok(Vec::new());
     }
-    let folder = root.site.root.clone();
+    let paths: Vec<FilePath> = pending.iter().map(|file| file.aside.clone()).collect();
     let (mut moved, mut nothing, mut put_back) = (Vec::new(), Vec::new(), Vec::new());
-    let set = tokio::task::spawn_blocking(move || {
-        let outcomes = set_aside_all(&folder, pending.iter().map(|(original, path)| (original, path)))?;
-        let paths = pending.into_iter().map(|(_, path)| path);
-        Ok::<_, FolderError>(outcomes.into_iter().zip(paths).collect::<Vec<_>>())
-    });
-    for (outcome, path) in set.await?? {
+    let outcomes = root.site.root.set_aside(pending).await?;
+    for (outcome, path) in outcomes.into_iter().zip(paths) {
         match outcome {
             Ok(Aside::Moved) => moved.push(path),
             Ok(Aside::Gone | Aside::Overwritten) => nothing.push(path),
@@ -104,10 +103,9 @@ async fn sweep(root: &Root, grace: Grace) -> Result<()> {
     let mut reports = Vec::new();
     for leftover in leftovers {
         let attempt = leftover.attempt;
-        let found = left_behind(&root.site.root, &attempt)?;
+        let found = root.site.root.left_behind(&attempt).await?;
         if found.is_empty() {
-            // Only an empty folder goes; whatever comes later makes it anew.
-            let _ = std::fs::remove_dir(root.site.root.path().join(attempt.staging_folder()));
+            root.site.root.tidy(&attempt).await;
         }
         let report = Request::ReportSweep {
             attempt,
@@ -128,33 +126,20 @@ async fn delete_due(root: &Root, grace: Grace) -> Result<Collected> {
         return Err(anyhow!("the deletion list was refused"));
     };
     let state = root.replica.state();
-    let originals: Vec<(FilePath, Option<Original>)> = due
+    let list: Vec<Deletion> = due
         .into_iter()
         .map(|path| {
-            let original = state
-                .garbage
-                .get(&path)
-                .and_then(|garbage| garbage.original.clone());
-            (path, original)
+            let garbage = state.garbage.get(&path);
+            let original = garbage.and_then(|garbage| garbage.original.clone());
+            Deletion { path, original }
         })
         .collect();
-    let (folder, journal) = (root.site.root.clone(), root.journal()?);
-    let deleted = tokio::task::spawn_blocking(move || {
-        let sizes: Vec<u64> = originals.iter().map(|(path, _)| size(&folder, path)).collect();
-        let deletions = originals.iter().map(|(path, original)| match original {
-            Some(original) => Deletion::SetAside {
-                aside: path,
-                original,
-            },
-            None => Deletion::Own(path),
-        });
-        let outcomes = delete_all(&folder, journal, deletions)?;
-        let paths = originals.into_iter().map(|(path, _)| path);
-        Ok::<_, FolderError>(outcomes.into_iter().zip(sizes).zip(paths).collect::<Vec<_>>())
-    });
+    let sizes = sizes(root, &list).await;
+    let paths: Vec<FilePath> = list.iter().map(|deletion| deletion.path.clone()).collect();
+    let outcomes = root.site.root.delete(root.journal()?, list).await?;
     let mut collected = Collected::default();
     let mut gone = Vec::new();
-    for ((outcome, size), path) in deleted.await?? {
+    for ((outcome, size), path) in outcomes.into_iter().zip(sizes).zip(paths) {
         match outcome {
             Ok(Deleted::Gone) => {
                 collected.deleted += 1;
@@ -179,10 +164,14 @@ async fn delete_due(root: &Root, grace: Grace) -> Result<Collected> {
     Ok(collected)
 }
 
-fn size(folder: &Folder, path: &FilePath) -> u64 {
-    folder
-        .identity_now(path)
-        .ok()
-        .flatten()
-        .map_or(0, |identity| identity.bytes)
+/// How much each holds; for the report only.
+async fn sizes(root: &Root, list: &[Deletion]) -> Vec<u64> {
+    let asked = stream::iter(list.to_vec()).map(|deletion| async move {
+        if let Some(original) = &deletion.original {
+            return original.identity.bytes;
+        }
+        let now = root.site.root.identity_now(&deletion.path).await;
+        now.ok().flatten().map_or(0, |identity| identity.bytes)
+    });
+    asked.buffered(root.site.root.looks_at_once()).collect().await
 }

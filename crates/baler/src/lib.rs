@@ -4,12 +4,15 @@ pub mod cli;
 pub mod commands;
 pub mod settings;
 
+pub mod adoption;
 pub mod collector;
+pub mod depot;
 pub mod discovery;
 pub mod folder;
 pub mod root;
 pub mod run;
 pub mod site;
+pub mod store;
 pub mod watch;
 pub mod worker;
 

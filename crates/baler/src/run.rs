@@ -5,26 +5,24 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-use anyhow::{Result, anyhow, bail};
+use anyhow::Result;
 use baler_core::ids::Partition;
 use baler_core::job::Job;
 use baler_core::planner;
-use baler_core::request::{Grace, Reply, Request, Scope};
+use baler_core::request::{Grace, Request, Scope};
 use baler_core::state::Table;
 
+use crate::adoption::{Adopted, Adoption, Settled};
 use crate::collector;
-use crate::discovery::{self, Findings, Look};
+use crate::discovery::Look;
 use crate::report::{NamedReason, ProgressView, RunReport, Totals};
 use crate::root::{Root, machine_now};
-use crate::settings::{RunSettings, ScopeSettings, TableSettings, Usage};
+use crate::settings::{RunSettings, ScopeSettings, TableSettings};
 use crate::watch::Watch;
 use crate::worker::Worker;
 
 /// Listings in one run: the first, and those that follow up on files that changed under a merge.
 const ROUNDS_MAX: u32 = 3;
-
-/// Files named in an error, of however many.
-const NAMED_MAX: usize = 10;
 
 /// Compacts a root until nothing is left to do, or `drain` is set.
 pub async fn compact(
@@ -48,7 +46,6 @@ pub async fn compact(
         progress,
         drain,
         report: RunReport::default(),
-        before: None,
     };
     let ended = run.work().await;
     signs_of_life.abort();
@@ -68,7 +65,6 @@ struct Run<'a> {
     progress: &'a ProgressView,
     drain: Arc<AtomicBool>,
     report: RunReport,
-    before: Option<Totals>,
 }
 
 impl Run<'_> {
@@ -76,11 +72,9 @@ impl Run<'_> {
         self.watch.take_over_silent().await?;
         collector::set_aside(&self.root).await?;
         for round in 1..=ROUNDS_MAX {
-            let again = self.adopt().await?;
-            self.before.get_or_insert(Totals::of(&self.root.table()?));
-            let mut cancelled = self.merge().await?;
+            let (again, mut cancelled) = self.adopt_and_merge().await?;
             while !self.is_stopping() && self.outwait_others().await? {
-                cancelled += self.merge().await?;
+                cancelled += self.merge(None).await?;
             }
             let unsettled = again || cancelled > 0;
             if !unsettled || round == ROUNDS_MAX || self.is_stopping() {
@@ -120,96 +114,51 @@ impl Run<'_> {
         self.drain.load(Ordering::Relaxed) || self.report.error.is_some()
     }
 
-    /// Answers whether some files were passed over because the state changed under the listing.
-    async fn adopt(&mut self) -> Result<bool> {
+    /// Merges what the listing has settled while it goes on. Answers whether some files were passed over because the
+    /// state changed under the listing, and how many jobs ended without effect.
+    async fn adopt_and_merge(&mut self) -> Result<(bool, u64)> {
         self.progress.begin_counting("looking at");
         self.root.replica.catch_up().await?;
-        let findings = self.look().await?;
-        self.refuse_foreign(&findings)?;
-        self.refuse_unknown_columns(&findings)?;
-        self.report.waiting = findings.waiting;
-        self.report.skipped.clone_from(&findings.skipped);
-        self.report.unreadable.clone_from(&findings.unreadable);
-        let mut unsettled = false;
-        for request in findings.requests(&self.root.table) {
-            match self.root.replica.submit(request).await? {
-                Reply::Added(added) => {
-                    unsettled |= !added.later.is_empty();
-                    self.report
-                        .changed
-                        .extend(added.changed.iter().map(ToString::to_string));
-                }
-                Reply::Refused(refusal) => bail!("{refusal}"),
-                _ => {}
-            }
-        }
-        self.report.changed.sort();
-        self.report.changed.dedup();
-        Ok(unsettled)
-    }
-
-    async fn look(&self) -> Result<Findings> {
         let look = Look {
+            table: self.root.table.clone(),
             evidence: self.root.replica.state().sequence,
             settle: self.settings.settle,
             scope: self.settings.scope.clone(),
             adopt_foreign: self.table.adopt_foreign,
         };
-        let (root, progress) = (self.root.clone(), self.progress.clone());
-        let looked = tokio::task::spawn_blocking(move || {
-            discovery::look(&root.site, &root.replica.state(), &root.table, &look, &progress)
-        });
-        looked
-            .await
-            .map_err(|panic| anyhow!("the listing panicked: {panic}"))?
-    }
-
-    fn refuse_foreign(&self, findings: &Findings) -> Result<()> {
-        if findings.foreign.is_empty() {
-            return Ok(());
-        }
-        let named: Vec<String> = findings
-            .foreign
-            .iter()
-            .take(NAMED_MAX)
-            .map(ToString::to_string)
-            .collect();
-        bail!(
-            "{} file(s) were written by another Baler root, as in a folder that was copied or restored without its \
-             `_baler`. If they are data of this root, run again with --adopt-foreign; else move them away:\n  {}",
-            findings.foreign.len(),
-            named.join("\n  ")
-        )
-    }
-
-    /// A column that no file has is a typing error, not a column of nulls.
-    fn refuse_unknown_columns(&self, findings: &Findings) -> Result<()> {
-        let table = self.root.table()?;
-        if findings.files.is_empty() || !table.files.is_empty() || !table.consumed.is_empty() {
-            return Ok(());
-        }
-        let merge = &table.spec.merge;
-        let version = match &merge.rule {
-            baler_core::table::Rule::LastWriteWins { version, .. } => Some(version),
-            baler_core::table::Rule::KeepAll => None,
-        };
-        for column in merge.sort.iter().map(|column| &column.name).chain(version) {
-            if !findings.columns.contains_key(&**column) {
-                let known: Vec<&str> = findings.columns.keys().map(String::as_str).collect();
-                return Err(Usage(format!(
-                    "no file has a column {column}; there are: {}",
-                    known.join(", ")
-                ))
-                .into());
+        let mut adoption = Adoption::begin(self.root.clone(), look, self.progress.clone());
+        let mut cancelled = 0;
+        loop {
+            let settled = adoption.settled();
+            if settled.ended {
+                break;
             }
+            if !settled.partitions.is_empty() && !self.is_stopping() {
+                cancelled += self.merge(Some(&settled)).await?;
+            }
+            adoption.changed().await;
         }
-        Ok(())
+        let adopted = adoption.end().await?;
+        let again = adopted.unsettled;
+        self.report_on(adopted);
+        if !self.is_stopping() {
+            cancelled += self.merge(None).await?;
+        }
+        Ok((again, cancelled))
     }
 
-    /// Answers how many jobs ended without effect.
-    async fn merge(&mut self) -> Result<u64> {
-        self.progress.begin_merging();
-        let scope = self.scope()?;
+    fn report_on(&mut self, adopted: Adopted) {
+        self.report.waiting = adopted.findings.waiting;
+        self.report.skipped = adopted.findings.skipped;
+        self.report.unreadable = adopted.findings.unreadable;
+        self.report.changed.extend(adopted.changed);
+        self.report.changed.sort();
+        self.report.changed.dedup();
+    }
+
+    /// Merges in the folders that a listing has settled, or in all. Answers how many jobs ended without effect.
+    async fn merge(&mut self, settled: Option<&Settled>) -> Result<u64> {
+        let scope = self.scope(settled)?;
         self.ask_for_the_present(&scope).await?;
         let worker = Worker::new(
             self.root.clone(),
@@ -228,11 +177,16 @@ impl Run<'_> {
         Ok(work.cancelled)
     }
 
-    fn scope(&self) -> Result<Scope> {
+    fn scope(&self, settled: Option<&Settled>) -> Result<Scope> {
         let ScopeSettings { partition, bytes_max } = &self.settings.scope;
-        let partitions = match partition {
-            None => None,
-            Some(_) => Some(self.covered_partitions(&self.root.table()?)),
+        let partitions = match (partition, settled) {
+            (None, None) => None,
+            (None, Some(settled)) => Some(settled.partitions.clone()),
+            (Some(_), None) => Some(self.covered_partitions(&self.root.table()?)),
+            (Some(_), Some(settled)) => {
+                let covered = self.covered_partitions(&self.root.table()?);
+                Some(covered.intersection(&settled.partitions).cloned().collect())
+            }
         };
         let used = self.report.bytes_in;
         let bytes_left = bytes_max.map(|max| max.saturating_sub(used));
@@ -269,11 +223,7 @@ impl Run<'_> {
 
     fn sum_up(&mut self) -> Result<()> {
         let table = self.root.table()?;
-        let (before, after) = (self.before.unwrap_or_default(), Totals::of(&table));
-        self.report.files_before = before.files;
-        self.report.bytes_before = before.bytes;
-        self.report.files_after = after.files;
-        self.report.bytes_after = after.bytes;
+        self.report.compare_with(Totals::of(&table));
         self.report.quarantined = table.quarantine.len() as u64;
         self.report.quarantined_files = table
             .quarantine

@@ -1,7 +1,6 @@
 //! The command line, checked: what is in here is meant and makes sense together.
 
-use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -11,6 +10,7 @@ use baler_core::time::Millis;
 use globset::{GlobBuilder, GlobMatcher};
 
 use crate::cli::{CompactArgs, PlanArgs, RewrittenArg, ScopeArgs, TableArgs};
+use crate::store::{Location, OutputSettings};
 
 /// The command line does not make sense: exit code 2.
 #[derive(Debug, thiserror::Error)]
@@ -57,10 +57,12 @@ impl ScopeSettings {
 }
 
 /// What the user said about the table. On a known root, what was not said stays as it was.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct TableSettings {
     /// Where the result goes, if not in place.
-    pub output: Option<PathBuf>,
+    pub output: Option<Location>,
+    /// What outputs in a bucket are marked with.
+    pub outputs: OutputSettings,
     /// Files of other journals are ordinary inputs.
     pub adopt_foreign: bool,
     sort: Option<Vec<SortColumn>>,
@@ -151,8 +153,14 @@ impl TableSettings {
             RewrittenArg::Report => Rewritten::Report,
             RewrittenArg::Add => Rewritten::Add,
         });
+        let outputs = OutputSettings {
+            storage_class: args.storage_class.clone(),
+            tags: pairs("--tag", &args.tag)?,
+            metadata: pairs("--metadata", &args.metadata)?,
+        };
         Ok(Self {
             output: args.output.clone(),
+            outputs,
             adopt_foreign: args.adopt_foreign,
             sort,
             rule,
@@ -162,6 +170,11 @@ impl TableSettings {
                 .map(|grace| Millis(u64::try_from(grace.as_millis()).unwrap_or(u64::MAX))),
             rewritten,
         })
+    }
+
+    /// Nothing was said about the table.
+    pub fn unsaid() -> Self {
+        Self::default()
     }
 
     /// The spec of a table that begins now.
@@ -210,6 +223,14 @@ impl TableSettings {
             ..known.clone()
         })
     }
+}
+
+fn pairs(flag: &str, texts: &[String]) -> Result<BTreeMap<String, String>, Usage> {
+    let pair = |text: &String| match text.split_once('=') {
+        Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
+        _ => Err(Usage(format!("{flag} {text}: write it as NAME=VALUE"))),
+    };
+    texts.iter().map(pair).collect()
 }
 
 fn changed(flag: &str, recorded: &str) -> Usage {

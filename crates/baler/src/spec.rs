@@ -1,11 +1,11 @@
 //! The core's words for merging, in the engine's words. Neither of the two knows the other.
 
-use std::io;
+use std::sync::Arc;
 
-use baler_core::file::{Digest, FilePath, KeyRange};
-use baler_core::table::{Codec, MergeSpec, Rule, SortColumn};
+use baler_core::file::{Digest, KeyRange};
+use baler_core::table::{Codec, MergeSpec, Rule, SortColumn, TableSpec};
 
-use crate::folder::input::FolderInput;
+use baler_merge::{Facts, FileError, Input};
 
 /// A job's spec for the engine.
 pub fn for_engine(spec: &MergeSpec) -> baler_merge::MergeSpec {
@@ -41,12 +41,37 @@ fn sort_for_engine(sort: &[SortColumn]) -> Vec<baler_merge::SortColumn> {
 }
 
 /// The columns by which files are told apart: under a keyed rule the key alone.
-pub fn bounds_for_engine(spec: &MergeSpec) -> Vec<baler_merge::SortColumn> {
+fn bounds_for_engine(spec: &MergeSpec) -> Vec<baler_merge::SortColumn> {
     let columns = match &spec.rule {
         Rule::KeepAll => spec.sort.len(),
         Rule::LastWriteWins { key, .. } => key.len(),
     };
     sort_for_engine(&spec.sort[..columns.min(spec.sort.len())])
+}
+
+/// What is asked of a file's footer.
+#[derive(Clone, Debug)]
+pub struct Asked {
+    bounds: Vec<baler_merge::SortColumn>,
+}
+
+impl Asked {
+    /// What a table needs to know of its files.
+    pub fn for_table(spec: &TableSpec) -> Self {
+        Self {
+            bounds: bounds_for_engine(&spec.merge),
+        }
+    }
+
+    /// Nothing but whether it can be read, and its rows.
+    pub fn nothing() -> Self {
+        Self { bounds: Vec::new() }
+    }
+
+    /// Reads the footer.
+    pub fn inspect(&self, input: &Arc<dyn Input>) -> Result<Facts, FileError> {
+        baler_merge::inspect(input, &self.bounds)
+    }
 }
 
 /// A digest that the engine took, for the state.
@@ -59,33 +84,5 @@ pub fn key_range_of(keys: &baler_merge::KeyRange) -> KeyRange {
     KeyRange {
         min: keys.min.clone().into(),
         max: keys.max.clone().into(),
-    }
-}
-
-/// A file of a folder, as the engine reads it.
-pub struct NamedInput {
-    name: String,
-    input: FolderInput,
-}
-
-impl NamedInput {
-    /// Under its path below the folder.
-    pub fn new(path: &FilePath, input: FolderInput) -> Self {
-        Self {
-            name: path.to_string(),
-            input,
-        }
-    }
-}
-
-impl baler_merge::Input for NamedInput {
-    fn name(&self) -> &str {
-        &self.name
-    }
-    fn len(&self) -> u64 {
-        self.input.len()
-    }
-    fn read_at(&self, offset: u64, length: usize) -> io::Result<bytes::Bytes> {
-        self.input.read_at(offset, length)
     }
 }

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use baler_core::ids::{Sequence, Token, WatcherId};
-use baler_core::lease::HostLock;
+use baler_core::lease::{HostLock, Watcher};
 use baler_core::request::{Reply, Request};
 
 use crate::folder::lock::{self, WatcherLock};
@@ -49,9 +49,12 @@ impl Watch {
     /// The lock that shows others on this machine that this process lives. Taken with the first lease, so that a run
     /// with nothing to do leaves no trace.
     pub fn host(&self) -> Result<Option<HostLock>> {
+        let Some(folder) = self.root.site.root.as_folder() else {
+            return Ok(None);
+        };
         let mut held = self.lock.lock().unwrap_or_else(PoisonError::into_inner);
         if held.is_none() {
-            *held = Some(WatcherLock::create(&self.root.site.root, self.id)?);
+            *held = Some(WatcherLock::create(folder, self.id)?);
         }
         Ok(held.as_ref().and_then(WatcherLock::host))
     }
@@ -149,8 +152,8 @@ impl Watch {
             };
             if let Reply::Done = self.root.replica.submit(request).await? {
                 tracing::info!(%watcher, "took over from a process that ended");
-                if let Some(host) = host {
-                    lock::remove_dead(&self.root.site.root, &host)?;
+                if let (Some(host), Some(folder)) = (host, self.root.site.root.as_folder()) {
+                    lock::remove_dead(folder, &host)?;
                 }
             }
         }
@@ -168,14 +171,17 @@ impl Watch {
             if seen.0 != watcher.counter {
                 *seen = (watcher.counter, now);
             }
-            let dead = watcher
-                .host
-                .as_ref()
-                .is_some_and(|host| lock::is_dead(&self.root.site.root, host));
-            if dead || seen.1.elapsed() > self.lease {
+            if self.is_proved_dead(watcher) || seen.1.elapsed() > self.lease {
                 silent.push((*id, watcher.counter, watcher.host.clone()));
             }
         }
         silent
+    }
+
+    fn is_proved_dead(&self, watcher: &Watcher) -> bool {
+        match (&watcher.host, self.root.site.root.as_folder()) {
+            (Some(host), Some(folder)) => lock::is_dead(folder, host),
+            _ => false,
+        }
     }
 }

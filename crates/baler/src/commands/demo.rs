@@ -17,6 +17,7 @@ use crate::demo_data;
 use crate::report::{ProgressView, RunReport, count, seconds};
 use crate::root::Root;
 use crate::run;
+use crate::store::Location;
 use crate::settings::{RunSettings, TableSettings, Usage};
 
 /// Marks a folder as one that the demo made, and may throw away.
@@ -62,7 +63,7 @@ pub async fn run(args: &DemoArgs) -> Result<ExitCode> {
         RunSettings::check(&compact)?,
         TableSettings::check(&compact.table)?,
     );
-    let root = Arc::new(Root::open_for_compaction(&args.dir, &table).await?);
+    let root = Arc::new(Root::open_for_compaction(&Location::Local(args.dir.clone()), &table).await?);
     let report = run::compact(
         root,
         &settings,
@@ -120,21 +121,12 @@ fn time_scan(dir: &Path) -> Result<(Duration, u64)> {
 
 fn compact_args(args: &DemoArgs) -> CompactArgs {
     CompactArgs {
-        root: args.dir.clone(),
+        root: Location::Local(args.dir.clone()),
         table: TableArgs {
-            output: None,
             sort_by: Some(vec!["device".to_owned(), "ts".to_owned()]),
-            key: None,
-            newest: None,
-            target_size: None,
-            grace: None,
-            rewritten: None,
-            adopt_foreign: false,
+            ..TableArgs::default()
         },
-        scope: ScopeArgs {
-            partition: None,
-            max_bytes: None,
-        },
+        scope: ScopeArgs::default(),
         workers: None,
         threads: None,
         memory: ByteSize::mib(512),

@@ -3,16 +3,17 @@
 use std::process::ExitCode;
 
 use anyhow::Result;
+use baler_core::file::FilePath;
 use baler_core::garbage::{Garbage, Stage};
 use baler_core::request::{Grace, Request};
 use baler_core::state::State;
+use futures::StreamExt;
 use serde::Serialize;
 
 use super::{exit_code, print_json};
 use crate::cli::GcArgs;
 use crate::collector;
-use crate::folder::staging::left_behind;
-use crate::folder::walk::{Found, Namer, walk};
+use crate::depot::{Found, Namer};
 use crate::folder::{lock, scratch};
 use crate::report::{bytes, count};
 use crate::root::{Root, machine_now};
@@ -42,15 +43,7 @@ async fn collect(args: &GcArgs) -> Result<ExitCode> {
         report_late_writes(&root).await?;
     }
     let mut collected = collector::collect(&root, grace).await?;
-    let state = root.replica.state();
-    collected.deleted += scratch::sweep(&root.site.root, state.sequence)?;
-    lock::remove_forgotten(
-        &root.site.root,
-        state
-            .watchers
-            .values()
-            .filter_map(|watcher| watcher.host.as_ref()),
-    )?;
+    collected.deleted += tidy_folder(&root)?;
     root.replica.clone().close().await;
     match args.json {
         true => print_json(&collected)?,
@@ -75,6 +68,21 @@ async fn collect(args: &GcArgs) -> Result<ExitCode> {
     Ok(exit_code(collected.failed.is_empty()))
 }
 
+/// What dead processes leave in a directory besides data.
+fn tidy_folder(root: &Root) -> Result<u64> {
+    let Some(folder) = root.site.root.as_folder() else {
+        return Ok(0);
+    };
+    let state = root.replica.state();
+    let removed = scratch::sweep(folder, state.sequence)?;
+    let locks = state
+        .watchers
+        .values()
+        .filter_map(|watcher| watcher.host.as_ref());
+    lock::remove_forgotten(folder, locks)?;
+    Ok(removed)
+}
+
 fn grace(args: &GcArgs) -> Grace {
     match args.now {
         true => Grace::Waived,
@@ -86,7 +94,8 @@ fn grace(args: &GcArgs) -> Grace {
 async fn report_late_writes(root: &Root) -> Result<()> {
     let state = root.replica.state();
     let mut paths = Vec::new();
-    for found in walk(&root.site.root, state.journal) {
+    let mut listing = root.site.root.walk(state.journal);
+    while let Some(found) = listing.next().await {
         if let Found::Data(file) = found?
             && let Namer::ThisJournal(_) = file.namer
         {
@@ -111,20 +120,18 @@ async fn dry_run(args: &GcArgs) -> Result<ExitCode> {
         let (now, why) = fate(&state, garbage, grace(args));
         doomed.push(Doomed {
             path: path.to_string(),
-            bytes: size(&root, path, garbage),
+            bytes: size(&root, path, garbage).await,
             now,
             why,
         });
     }
     for leftover in state.leftovers.values() {
         let attempt = leftover.attempt;
-        for path in left_behind(&root.site.root, &attempt)? {
+        for path in root.site.root.left_behind(&attempt).await? {
             if !state.garbage.contains_key(&path) && !is_needed(&state, &attempt) {
                 let why = format!("left behind by an attempt at job {} that ended", attempt.job);
-                let bytes = root
-                    .site
-                    .identity_now(&path)?
-                    .map_or(0, |identity| identity.bytes);
+                let now = root.site.root.identity_now(&path).await?;
+                let bytes = now.map_or(0, |identity| identity.bytes);
                 doomed.push(Doomed {
                     path: path.to_string(),
                     bytes,
@@ -188,16 +195,12 @@ fn fate(state: &State, garbage: &Garbage, grace: Grace) -> (bool, String) {
     }
 }
 
-fn size(root: &Root, path: &baler_core::file::FilePath, garbage: &Garbage) -> u64 {
-    let known = garbage.original.as_ref().map(|original| original.identity.bytes);
-    let there = || {
-        root.site
-            .identity_now(path)
-            .ok()
-            .flatten()
-            .map_or(0, |identity| identity.bytes)
-    };
-    known.unwrap_or_else(there)
+async fn size(root: &Root, path: &FilePath, garbage: &Garbage) -> u64 {
+    if let Some(original) = &garbage.original {
+        return original.identity.bytes;
+    }
+    let now = root.site.root.identity_now(path).await;
+    now.ok().flatten().map_or(0, |identity| identity.bytes)
 }
 
 /// Whether an open job counts on what this attempt finished.

@@ -1,6 +1,7 @@
 //! `baler plan`: what `compact` would do, and why each file was chosen or not. Nothing is written.
 
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use anyhow::Result;
 use baler_core::ids::{Partition, Sequence, TableName};
@@ -8,13 +9,15 @@ use baler_core::planner::{self, Verdict};
 use baler_core::request::Reply;
 use baler_core::state::{State, Table};
 use serde::Serialize;
+use tokio::sync::mpsc;
 
 use super::print_json;
 use crate::cli::PlanArgs;
-use crate::discovery::{self, Findings, Look};
+use crate::discovery::{self, Findings, Look, Step};
 use crate::report::{ProgressView, bytes, count};
 use crate::root::{Root, TABLE, machine_now, pretend};
 use crate::settings::{RunSettings, TableSettings};
+use crate::site::Site;
 
 /// A line of the plan: a file, and what would become of it.
 #[derive(Debug, Serialize)]
@@ -53,20 +56,15 @@ pub async fn run(args: &PlanArgs) -> Result<ExitCode> {
         ProgressView::on_terminal()
     };
     progress.begin_counting("looking at");
-    // The state is open at an entry that will never be written.
-    let evidence = Sequence(state.sequence.0.saturating_sub(1));
     let look = Look {
-        evidence,
+        table: name.clone(),
+        // The state is open at an entry that will never be written.
+        evidence: Sequence(state.sequence.0.saturating_sub(1)),
         settle: settings.settle,
         scope: settings.scope.clone(),
         adopt_foreign: table.adopt_foreign,
     };
-    let findings = discovery::look(&site, &state, &name, &look, &progress)?;
-    for request in findings.requests(&name) {
-        if let Reply::Refused(refusal) = pretend(&mut state, &request) {
-            anyhow::bail!("{refusal}");
-        }
-    }
+    let findings = pretend_to_adopt(&site, &mut state, &look, &progress).await?;
     progress.end();
     let (files, summary) = plan(&state, &name, &findings, &settings);
     match args.json {
@@ -74,6 +72,31 @@ pub async fn run(args: &PlanArgs) -> Result<ExitCode> {
         false => print_for_people(&files, &summary, &state.tables[&name], &findings),
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Looks at everything, and has a state that nobody shares take it.
+async fn pretend_to_adopt(
+    site: &Site,
+    state: &mut State,
+    look: &Look,
+    progress: &ProgressView,
+) -> Result<Findings> {
+    let (sender, mut steps) = mpsc::channel(1);
+    let known = Arc::new(state.clone());
+    let looking = discovery::look(site, &known, look, progress, sender);
+    let taking = async {
+        while let Some(step) = steps.recv().await {
+            if let Step::Ask(request) = step
+                && let Reply::Refused(refusal) = pretend(state, &request)
+            {
+                anyhow::bail!("{refusal}");
+            }
+        }
+        Ok(())
+    };
+    let (findings, taken) = futures::join!(looking, taking);
+    taken?;
+    findings
 }
 
 fn plan(

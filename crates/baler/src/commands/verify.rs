@@ -10,12 +10,10 @@ use serde::Serialize;
 
 use super::{exit_code, print_json};
 use crate::cli::VerifyArgs;
-use crate::folder::input::FolderInput;
-use crate::folder::publish;
 use crate::report::{ProgressView, bytes, count};
 use crate::root::Root;
 use crate::site::Site;
-use crate::spec::{self, NamedInput};
+use crate::spec::{self, Asked};
 
 #[derive(Debug, Serialize)]
 struct Verified {
@@ -39,7 +37,7 @@ pub async fn run(args: &VerifyArgs) -> Result<ExitCode> {
     progress.begin_counting("verifying");
     let (mut problems, mut rows, mut size) = (0u64, 0, 0);
     for file in table.files.values() {
-        let verified = verify(&root.site, file, args.quick);
+        let verified = verify(&root.site, file, args.quick).await;
         progress.advance(1);
         problems += u64::from(!verified.ok);
         rows += file.rows;
@@ -69,9 +67,9 @@ pub async fn run(args: &VerifyArgs) -> Result<ExitCode> {
     Ok(exit_code(problems == 0))
 }
 
-fn verify(site: &Site, file: &File, quick: bool) -> Verified {
+async fn verify(site: &Site, file: &File, quick: bool) -> Verified {
     let digest = file.digest.filter(|_| !quick);
-    let problem = check(site, file, digest).err();
+    let problem = check(site, file, digest).await.err();
     Verified {
         path: file.path.to_string(),
         ok: problem.is_none(),
@@ -80,31 +78,42 @@ fn verify(site: &Site, file: &File, quick: bool) -> Verified {
     }
 }
 
-fn check(site: &Site, file: &File, digest: Option<Digest>) -> Result<(), String> {
-    let input = FolderInput::open(site.folder_of(&file.path), &file.path, &file.identity);
-    let input = input.map_err(|error| error.to_string())?;
-    let input: Arc<dyn Input> = Arc::new(NamedInput::new(&file.path, input));
-    let facts = baler_merge::inspect(&input, &[]).map_err(|error| error.to_string())?;
-    if facts.rows != file.rows {
+async fn check(site: &Site, file: &File, digest: Option<Digest>) -> Result<(), String> {
+    let depot = site.depot_of(&file.path);
+    let input = depot.open_input(file).await.map_err(|error| error.to_string())?;
+    if let (Some(checksum), Some(_)) = (file.checksum, digest) {
+        let found = depot
+            .checksum(&file.path)
+            .await
+            .map_err(|error| error.to_string())?;
+        if found != checksum {
+            return Err("its bytes are not those that were written to it".to_owned());
+        }
+    }
+    let (rows, digest) = (file.rows, digest);
+    let checking = tokio::task::spawn_blocking(move || check_rows(&input, rows, digest));
+    checking
+        .await
+        .map_err(|panic| format!("reading it panicked: {panic}"))?
+}
+
+fn check_rows(input: &Arc<dyn Input>, on_record: u64, digest: Option<Digest>) -> Result<(), String> {
+    let facts = Asked::nothing()
+        .inspect(input)
+        .map_err(|error| error.to_string())?;
+    if facts.rows != on_record {
         return Err(format!(
-            "{} rows in its footer, {} on record",
-            facts.rows, file.rows
+            "{} rows in its footer, {on_record} on record",
+            facts.rows
         ));
     }
     let Some(recorded) = digest else {
         return Ok(());
     };
-    if let Some(checksum) = file.checksum {
-        let found =
-            publish::checksum(site.folder_of(&file.path), &file.path).map_err(|error| error.to_string())?;
-        if found != checksum {
-            return Err("its bytes are not those that were written to it".to_owned());
-        }
-    }
     let (rows, found) =
-        baler_merge::digest_of(&input, Budget::default(), &Unwatched).map_err(|error| error.to_string())?;
-    if rows != file.rows {
-        return Err(format!("{rows} rows could be read, {} are on record", file.rows));
+        baler_merge::digest_of(input, Budget::default(), &Unwatched).map_err(|error| error.to_string())?;
+    if rows != on_record {
+        return Err(format!("{rows} rows could be read, {on_record} are on record"));
     }
     match spec::digest_of(found) == recorded {
         true => Ok(()),

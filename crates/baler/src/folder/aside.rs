@@ -18,6 +18,7 @@ use std::path::{Path, PathBuf};
 use baler_core::file::FilePath;
 use baler_core::garbage::Original;
 
+use crate::depot::{Aside, ToSetAside};
 use crate::folder::moves::remove_if_there;
 use crate::folder::sync::Changed;
 use crate::folder::{Folder, FolderError};
@@ -34,22 +35,6 @@ const STEM_BYTES_MAX: usize = 200;
 /// Held while files are set aside where the file system cannot rename without replacing.
 const LOCK: &str = "_baler/aside.lock";
 
-/// What became of a file that was to be set aside.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Aside {
-    /// The consumed version lies at the aside name, and at its own no longer.
-    Moved,
-    /// Nothing lies at either name.
-    Gone,
-    /// Another version lies at the file's own name, and was not touched; the consumed one is gone.
-    Overwritten,
-    /// Another version was found aside, and lies among the data again.
-    PutBack {
-        /// Where: under its own name, or a fresh one beside it where that was taken. Tell the user.
-        under: FilePath,
-    },
-}
-
 /// Sets one consumed file aside, and returns when that is on disk.
 pub fn set_aside(folder: &Folder, original: &Original, aside: &FilePath) -> Result<Aside, FolderError> {
     let mut changed = Changed::default();
@@ -62,12 +47,12 @@ pub fn set_aside(folder: &Folder, original: &Original, aside: &FilePath) -> Resu
 /// that nothing of it is known to be on disk.
 pub fn set_aside_all<'a>(
     folder: &Folder,
-    files: impl IntoIterator<Item = (&'a Original, &'a FilePath)>,
+    files: impl IntoIterator<Item = &'a ToSetAside>,
 ) -> Result<Vec<Result<Aside, FolderError>>, FolderError> {
     let mut changed = Changed::default();
     let outcomes = files
         .into_iter()
-        .map(|(original, aside)| settle(folder, original, aside, &mut changed))
+        .map(|file| settle(folder, &file.original, &file.aside, &mut changed))
         .collect();
     changed.sync()?;
     Ok(outcomes)

@@ -10,9 +10,10 @@ use std::path::Path;
 use baler_core::file::FilePath;
 use baler_core::garbage::Original;
 use baler_core::ids::JournalId;
-use baler_core::names::{OutputName, is_data_path};
 
-use crate::folder::aside::{Aside, settle};
+use crate::depot::own::is_own_name;
+use crate::depot::{Aside, Deleted, Deletion};
+use crate::folder::aside::settle;
 use crate::folder::moves::remove_if_there;
 use crate::folder::sync::Changed;
 use crate::folder::{Folder, FolderError};
@@ -20,45 +21,19 @@ use crate::folder::{Folder, FolderError};
 const STAGING: &str = "_baler/staging/";
 const ASIDE: &str = "_baler/aside/";
 
-/// Something on a deletion list.
-#[derive(Clone, Copy, Debug)]
-pub enum Deletion<'a> {
-    /// A staged file, or an output of this journal under its final name.
-    Own(&'a FilePath),
-    /// A file that was set aside.
-    SetAside {
-        /// Where it lies.
-        aside: &'a FilePath,
-        /// What it was.
-        original: &'a Original,
-    },
-}
-
-/// What became of it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Deleted {
-    /// Nothing lies there any more.
-    Gone,
-    /// What lay there was not the consumed version, and is among the data again.
-    PutBack {
-        /// Where. Tell the user.
-        under: FilePath,
-    },
-}
-
 /// Deletes what is on a durable list, and returns when that is on disk. One that fails does not keep the others
 /// from it; the error outside says that nothing of it is known to be on disk.
 pub fn delete_all<'a>(
     folder: &Folder,
     journal: JournalId,
-    list: impl IntoIterator<Item = Deletion<'a>>,
+    list: impl IntoIterator<Item = &'a Deletion>,
 ) -> Result<Vec<Result<Deleted, FolderError>>, FolderError> {
     let mut changed = Changed::default();
     let outcomes = list
         .into_iter()
-        .map(|deletion| match deletion {
-            Deletion::Own(path) => delete_own(folder, journal, path, &mut changed),
-            Deletion::SetAside { aside, original } => delete_aside(folder, aside, original, &mut changed),
+        .map(|deletion| match &deletion.original {
+            None => delete_own(folder, journal, &deletion.path, &mut changed),
+            Some(original) => delete_aside(folder, &deletion.path, original, &mut changed),
         })
         .collect();
     changed.sync()?;
@@ -71,12 +46,7 @@ fn delete_own(
     path: &FilePath,
     changed: &mut Changed,
 ) -> Result<Deleted, FolderError> {
-    let is_output = || {
-        let output = OutputName::parse(path.name());
-        is_data_path(&path.path) && output.is_some_and(|output| output.journal == journal)
-    };
-    let is_staged = path.path.starts_with(STAGING);
-    if !is_staged && !is_output() {
+    if !is_own_name(path, journal) {
         return Err(FolderError::NotOurs { path: path.clone() });
     }
     remove(folder, path, changed)
@@ -133,7 +103,14 @@ mod tests {
 
     const JOURNAL: JournalId = JournalId(7);
 
-    fn delete(folder: &Folder, deletion: Deletion<'_>) -> Result<Deleted, FolderError> {
+    fn own(path: &FilePath) -> Deletion {
+        Deletion {
+            path: path.clone(),
+            original: None,
+        }
+    }
+
+    fn delete(folder: &Folder, deletion: &Deletion) -> Result<Deleted, FolderError> {
         delete_all(folder, JOURNAL, [deletion]).unwrap().remove(0)
     }
 
@@ -144,7 +121,7 @@ mod tests {
         for path in [attempt().staged(0), output] {
             put(&folder, &path.path, "rows");
             for _ in 0..2 {
-                assert_eq!(delete(&folder, Deletion::Own(&path)).unwrap(), Deleted::Gone);
+                assert_eq!(delete(&folder, &own(&path)).unwrap(), Deleted::Gone);
                 assert_eq!(content(&folder, &path), None);
             }
         }
@@ -173,7 +150,7 @@ mod tests {
             fs::create_dir_all(full.parent().unwrap()).unwrap();
             fs::write(&full, "rows").unwrap();
             let path = FilePath::in_root(path);
-            assert!(delete(&folder, Deletion::Own(&path)).is_err(), "{path}");
+            assert!(delete(&folder, &own(&path)).is_err(), "{path}");
             assert!(full.exists(), "{path}");
         }
     }
@@ -186,9 +163,9 @@ mod tests {
         let original = Original { path, identity };
         let aside = names::aside(JobId(1), 0);
         set_aside(&folder, &original, &aside).unwrap();
-        let deletion = Deletion::SetAside {
-            aside: &aside,
-            original: &original,
+        let deletion = &Deletion {
+            path: aside.clone(),
+            original: Some(original.clone()),
         };
 
         put(&folder, &aside.path, "written through an old handle");
@@ -210,8 +187,8 @@ mod tests {
         let (_dir, folder) = root();
         let bad = put(&folder, "a.parquet", "rows");
         let good = put(&folder, &attempt().staged(0).path, "rows");
-        let list = [Deletion::Own(&bad), Deletion::Own(&good)];
-        let outcomes = delete_all(&folder, JOURNAL, list).unwrap();
+        let list = [own(&bad), own(&good)];
+        let outcomes = delete_all(&folder, JOURNAL, &list).unwrap();
         assert!(matches!(outcomes[0], Err(FolderError::NotOurs { .. })));
         assert!(matches!(outcomes[1], Ok(Deleted::Gone)));
         assert_eq!(content(&folder, &good), None);

@@ -13,32 +13,9 @@ use baler_core::file::{FilePath, Identity};
 use bytes::Bytes;
 use rustix::fs::OFlags;
 
+use crate::depot::InputError;
 use crate::folder::identity::{blind_for, identity};
 use crate::folder::{Folder, FolderError};
-
-/// Why an input could not be opened.
-#[derive(Debug, thiserror::Error)]
-pub enum InputError {
-    /// Nothing lies there any more.
-    #[error("{path} is gone")]
-    Gone {
-        /// Where it was.
-        path: FilePath,
-    },
-    /// Another version lies there.
-    #[error("{path} was overwritten: it had {} bytes, and has {} now", expected.bytes, found.bytes)]
-    Changed {
-        /// Where it is.
-        path: FilePath,
-        /// The version that was asked for.
-        expected: Identity,
-        /// The version that was found.
-        found: Identity,
-    },
-    /// It could not be seen.
-    #[error(transparent)]
-    Folder(#[from] FolderError),
-}
 
 /// An open file of known identity.
 #[derive(Debug)]
@@ -52,10 +29,10 @@ impl FolderInput {
     /// Opens the file if it is still this version of it.
     pub fn open(folder: &Folder, path: &FilePath, expected: &Identity) -> Result<Self, InputError> {
         let full = folder.full_path(path)?;
-        let changed = |found| InputError::Changed {
+        let changed = |found: Identity| InputError::Changed {
             path: path.clone(),
-            expected: expected.clone(),
-            found,
+            expected: expected.bytes,
+            found: Some(found.bytes),
         };
         // Without following a link, and without waiting for the other end of a pipe.
         let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;

@@ -5,10 +5,10 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
-use baler_core::file::{Digest, FilePath, Identity};
+use baler_core::file::{Digest, FilePath};
 use xxhash_rust::xxh3::Xxh3Default;
 
-use crate::folder::staging::Staged;
+use crate::depot::{Publication, Staged};
 use crate::folder::sync::Changed;
 use crate::folder::{Folder, FolderError};
 
@@ -16,18 +16,6 @@ use crate::folder::{Folder, FolderError};
 const TRIES_MAX: usize = 8;
 
 const READ_BYTES: usize = 1 << 20;
-
-/// What became of an output.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Publication {
-    /// It lies under its final name, on disk.
-    Published {
-        /// Its identity there.
-        identity: Identity,
-    },
-    /// It lies under neither name: somebody removed it. Its job cannot commit.
-    Missing,
-}
 
 /// How closely an output is looked at before it is taken for the one that was written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -150,7 +138,7 @@ mod tests {
     use crate::folder::tests::{attempt, both, content, put, root};
 
     fn staged(folder: &Folder) -> (Staged, FilePath) {
-        let mut file = StagedFile::create(folder, &attempt(), 0).unwrap();
+        let mut file = StagedFile::create(folder, attempt().staged(0)).unwrap();
         file.write_all(b"rows").unwrap();
         let output = attempt().output(JournalId(7), &Partition::from("day=1/hour=2"), 0);
         (file.finish().unwrap(), output)

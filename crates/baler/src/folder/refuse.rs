@@ -13,7 +13,8 @@ use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Component, Path, PathBuf};
 
-use crate::folder::walk::{Found, Namer, walk};
+use crate::depot::{Found, Namer};
+use crate::folder::walk::walk;
 use crate::folder::{Folder, FolderError};
 
 /// The folder of a root's journal.

@@ -11,6 +11,7 @@ use baler_core::file::{Digest, FilePath};
 use baler_core::names::Attempt;
 use xxhash_rust::xxh3::Xxh3Default;
 
+use crate::depot::Staged;
 use crate::folder::sync::Changed;
 use crate::folder::{Folder, FolderError};
 
@@ -44,21 +45,9 @@ impl std::fmt::Debug for Written {
     }
 }
 
-/// A whole staged file, on disk.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Staged {
-    /// Where it lies.
-    pub path: FilePath,
-    /// Its length.
-    pub bytes: u64,
-    /// XXH3-128 of what was written.
-    pub checksum: Digest,
-}
-
 impl StagedFile {
     /// Creates the file for one part of an attempt's output. It must not exist: an attempt writes each part once.
-    pub fn create(folder: &Folder, attempt: &Attempt, part: u32) -> Result<Self, FolderError> {
-        let path = attempt.staged(part);
+    pub fn create(folder: &Folder, path: FilePath) -> Result<Self, FolderError> {
         let full = folder.writable_path(&path)?;
         let mut tries = 0;
         let file = loop {
@@ -208,7 +197,7 @@ mod tests {
     #[test]
     fn a_staged_file_knows_its_length_and_checksum() {
         let (_dir, folder) = root();
-        let mut file = StagedFile::create(&folder, &attempt(), 3).unwrap();
+        let mut file = StagedFile::create(&folder, attempt().staged(3)).unwrap();
         file.write_all(b"PAR1").unwrap();
         file.write_all(b"rows").unwrap();
         let staged = file.finish().unwrap();
@@ -223,8 +212,8 @@ mod tests {
     #[test]
     fn an_attempt_writes_each_part_once() {
         let (_dir, folder) = root();
-        StagedFile::create(&folder, &attempt(), 0).unwrap();
-        let error = StagedFile::create(&folder, &attempt(), 0).unwrap_err();
+        StagedFile::create(&folder, attempt().staged(0)).unwrap();
+        let error = StagedFile::create(&folder, attempt().staged(0)).unwrap_err();
         assert!(error.to_string().contains("0.staged"), "{error}");
     }
 
@@ -246,7 +235,7 @@ mod tests {
     #[test]
     fn a_file_whose_bytes_are_not_all_there_is_not_finished() {
         let (_dir, folder) = root();
-        let mut file = StagedFile::create(&folder, &attempt(), 0).unwrap();
+        let mut file = StagedFile::create(&folder, attempt().staged(0)).unwrap();
         file.write_all(b"rows").unwrap();
         file.file.set_len(2).unwrap();
         assert!(matches!(file.finish(), Err(FolderError::Damaged { .. })));
@@ -271,7 +260,7 @@ mod tests {
         }
         let (_dir, folder) = root();
         fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o555)).unwrap();
-        let error = StagedFile::create(&folder, &attempt(), 0).unwrap_err();
+        let error = StagedFile::create(&folder, attempt().staged(0)).unwrap_err();
         assert!(
             error.is_forbidden() && error.to_string().contains("--output"),
             "{error}"
@@ -282,7 +271,7 @@ mod tests {
     fn nothing_is_written_to_a_source() {
         let (_dir, folder) = root();
         let source = Folder::open_source(folder.path()).unwrap();
-        assert!(StagedFile::create(&source, &attempt(), 0).is_err());
+        assert!(StagedFile::create(&source, attempt().staged(0)).is_err());
         assert_eq!(fs::read_dir(source.path()).unwrap().count(), 0);
     }
 }

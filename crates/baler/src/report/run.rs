@@ -43,11 +43,11 @@ pub struct NamedReason {
 /// What a run of `compact` did. Rows and bytes "in" and "out" are those of the jobs it committed.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct RunReport {
-    /// Live files when the run began to merge.
+    /// Live files as they would be without this run's jobs.
     pub files_before: u64,
     /// Live files at its end.
     pub files_after: u64,
-    /// Bytes of the live files when the run began to merge.
+    /// Bytes of the same.
     pub bytes_before: u64,
     /// Bytes of the live files at its end.
     pub bytes_after: u64,
@@ -61,6 +61,10 @@ pub struct RunReport {
     pub bytes_in: u64,
     /// Bytes of the files that replaced them.
     pub bytes_out: u64,
+    /// Files that its jobs replaced.
+    pub files_in: u64,
+    /// Files that replaced them.
+    pub files_out: u64,
     /// Jobs that it committed.
     pub jobs: u64,
     /// Jobs that ended without effect, because something they stood on had changed or was bad.
@@ -100,6 +104,16 @@ impl RunReport {
         self.rows_dropped += job.rows_dropped;
         self.bytes_in += job.bytes_in;
         self.bytes_out += job.bytes_out;
+        self.files_in += job.files_in;
+        self.files_out += job.files_out;
+    }
+
+    /// Before and after: the live files now, with what this run's jobs replaced in the place of what they made.
+    pub fn compare_with(&mut self, now: Totals) {
+        self.files_after = now.files;
+        self.bytes_after = now.bytes;
+        self.files_before = (now.files + self.files_in).saturating_sub(self.files_out);
+        self.bytes_before = (now.bytes + self.bytes_in).saturating_sub(self.bytes_out);
     }
 
     /// Whether everything is as it should be: exit code 0.

@@ -59,7 +59,7 @@ impl Attempt {
             self.drain.clone(),
             lost,
         ));
-        let ending = self.merge_on_a_thread(meter.clone()).await?;
+        let ending = engine::merge(self.order()?, meter.clone()).await?;
         let outcome = self.tell(ending).await?;
         match outcome {
             Outcome::Committed(_) => meter.complete(),
@@ -68,16 +68,14 @@ impl Attempt {
         Ok(outcome)
     }
 
-    async fn merge_on_a_thread(&self, meter: Arc<Meter>) -> Result<MergeEnd> {
-        let order = engine::Order {
+    fn order(&self) -> Result<engine::Order> {
+        Ok(engine::Order {
             site: self.root.site.clone(),
             journal: self.root.journal()?,
             grant: self.grant.clone(),
             threads: self.threads,
             memory_bytes: self.memory_bytes,
-        };
-        let ended = tokio::task::spawn_blocking(move || engine::merge(&order, &meter)).await;
-        ended.map_err(|panic| anyhow!("a merge panicked: {panic}"))
+        })
     }
 
     async fn tell(&self, ending: MergeEnd) -> Result<Outcome> {

@@ -3,17 +3,19 @@
 
 use std::sync::Arc;
 
+use anyhow::{Result, anyhow};
 use baler_core::event::Quarantined;
 use baler_core::file::{Digest, File, Identity};
 use baler_core::ids::JournalId;
 use baler_core::job::{Dropped, Finished, InputRead, Output};
 use baler_core::request::Grant;
 use baler_merge::{Budget, Input, MergeError, Report};
+use futures::{StreamExt, TryStreamExt, stream};
 
 use super::meter::Meter;
-use super::staged::StagedSink;
-use crate::folder::input::{FolderInput, InputError};
-use crate::folder::{FolderError, advice};
+use super::sink::AttemptSink;
+use crate::depot::{DepotError, InputError};
+use crate::folder::advice;
 use crate::site::Site;
 use crate::spec;
 
@@ -48,46 +50,36 @@ pub(super) enum MergeEnd {
     Impossible(String),
 }
 
-pub(super) fn merge(order: &Order, meter: &Arc<Meter>) -> MergeEnd {
-    let inputs = match open_inputs(order) {
+/// Opens the inputs, merges them on a thread that may block, and looks at the inputs once more.
+pub(super) async fn merge(order: Order, meter: Arc<Meter>) -> Result<MergeEnd> {
+    let inputs = match open_inputs(&order).await {
         Ok(inputs) => inputs,
-        Err(ending) => return ending,
+        Err(ending) => return Ok(ending),
     };
-    let attempt = order.grant.attempt();
-    let root = &order.site.root;
-    let spill = root.path().join(attempt.staging_folder()).join("spill");
-    if let Err(error) = std::fs::create_dir_all(&spill) {
-        return MergeEnd::NodeFault(format!(
-            "cannot make {}: {error}{}",
-            spill.display(),
-            advice(&error)
-        ));
-    }
-    let budget = Budget {
-        memory_bytes: order.memory_bytes,
-        threads: order.threads,
+    let order = Arc::new(order);
+    let merging = {
+        let order = order.clone();
+        tokio::task::spawn_blocking(move || merge_opened(&order, &inputs, &meter))
     };
-    let spec = spec::for_engine(&order.grant.job.merge);
-    let mut sink = StagedSink::new(root.clone(), attempt, meter.clone());
-    let merged = baler_merge::merge(&inputs, &spec, budget, &spill, &mut sink, &**meter);
-    let _ = std::fs::remove_dir_all(&spill);
-    match merged {
-        Ok(report) => after_merge(order, &report),
-        Err(error) => blame(order, error),
-    }
+    let merged = merging
+        .await
+        .map_err(|panic| anyhow!("a merge panicked: {panic}"))?;
+    Ok(match merged {
+        Ok(report) => after_merge(&order, &report).await,
+        Err(error) => blame(&order, error).await,
+    })
 }
 
-fn open_inputs(order: &Order) -> Result<Vec<Arc<dyn Input>>, MergeEnd> {
+async fn open_inputs(order: &Order) -> Result<Vec<Arc<dyn Input>>, MergeEnd> {
     let mut inputs: Vec<Arc<dyn Input>> = Vec::new();
     let mut changed = Vec::new();
     for file in &order.grant.job.inputs {
-        let folder = order.site.folder_of(&file.path);
-        match FolderInput::open(folder, &file.path, &file.identity) {
-            Ok(input) => inputs.push(Arc::new(spec::NamedInput::new(&file.path, input))),
+        match order.site.depot_of(&file.path).open_input(file).await {
+            Ok(input) => inputs.push(input),
             Err(InputError::Gone { .. } | InputError::Changed { .. }) => {
                 changed.push(charge(file, "gone or overwritten"));
             }
-            Err(InputError::Folder(error)) => return Err(MergeEnd::NodeFault(error.to_string())),
+            Err(InputError::Failed(error)) => return Err(MergeEnd::NodeFault(error.to_string())),
         }
     }
     match changed.is_empty() {
@@ -96,16 +88,28 @@ fn open_inputs(order: &Order) -> Result<Vec<Arc<dyn Input>>, MergeEnd> {
     }
 }
 
+fn merge_opened(order: &Order, inputs: &[Arc<dyn Input>], meter: &Arc<Meter>) -> Result<Report, MergeError> {
+    let attempt = order.grant.attempt();
+    let spill = order
+        .site
+        .root
+        .scratch(&attempt)
+        .map_err(|source| MergeError::Node {
+            doing: "making room for sorted runs",
+            source,
+        })?;
+    let budget = Budget {
+        memory_bytes: order.memory_bytes,
+        threads: order.threads,
+    };
+    let spec = spec::for_engine(&order.grant.job.merge);
+    let mut sink = AttemptSink::new(order.site.root.clone(), attempt, meter.clone());
+    baler_merge::merge(inputs, &spec, budget, spill.path(), &mut sink, &**meter)
+}
+
 /// The inputs are looked at only now, so that nothing that changed during the merge goes unseen.
-fn after_merge(order: &Order, report: &Report) -> MergeEnd {
-    let now: Result<Vec<Option<Identity>>, FolderError> = order
-        .grant
-        .job
-        .inputs
-        .iter()
-        .map(|file| order.site.identity_now(&file.path))
-        .collect();
-    match now {
+async fn after_merge(order: &Order, report: &Report) -> MergeEnd {
+    match versions_now(order).await {
         Ok(inputs_now) => MergeEnd::Merged {
             finished: finished(order, report),
             inputs_now,
@@ -114,21 +118,34 @@ fn after_merge(order: &Order, report: &Report) -> MergeEnd {
     }
 }
 
+async fn versions_now(order: &Order) -> Result<Vec<Option<Identity>>, DepotError> {
+    let looks = stream::iter(order.grant.job.inputs.clone()).map(|file| {
+        let depot = order.site.depot_of(&file.path).clone();
+        async move { depot.version_now(&file).await }
+    });
+    looks
+        .buffered(order.site.inbox().looks_at_once())
+        .try_collect()
+        .await
+}
+
 /// An input that is not what it was is nobody's fault, whatever the engine says of it.
-fn blame(order: &Order, error: MergeError) -> MergeEnd {
-    let changed: Vec<Quarantined> = order
-        .grant
-        .job
-        .inputs
-        .iter()
-        .filter(|file| matches!(order.site.identity_now(&file.path), Ok(now) if now.as_ref() != Some(&file.identity)))
-        .map(|file| charge(file, "gone or overwritten"))
-        .collect();
-    let fault_of_an_input = matches!(error, MergeError::Input { .. } | MergeError::Read { .. });
-    if fault_of_an_input && !changed.is_empty() {
-        return MergeEnd::InputsChanged(changed);
-    }
+async fn blame(order: &Order, error: MergeError) -> MergeEnd {
     let inputs = &order.grant.job.inputs;
+    if matches!(error, MergeError::Input { .. } | MergeError::Read { .. }) {
+        let changed: Vec<Quarantined> = match versions_now(order).await {
+            Ok(now) => inputs
+                .iter()
+                .zip(now)
+                .filter(|(file, now)| now.as_ref() != Some(&file.identity))
+                .map(|(file, _)| charge(file, "gone or overwritten"))
+                .collect(),
+            Err(error) => return MergeEnd::NodeFault(error.to_string()),
+        };
+        if !changed.is_empty() {
+            return MergeEnd::InputsChanged(changed);
+        }
+    }
     match error {
         MergeError::Input { culprits, reason } => {
             let culprits = culprits.into_iter().filter_map(|index| inputs.get(index));

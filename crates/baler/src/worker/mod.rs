@@ -5,7 +5,7 @@ mod attempt;
 mod engine;
 mod meter;
 mod publishing;
-mod staged;
+mod sink;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -1,8 +1,6 @@
 //! Bringing a job's outputs to their final names. Done twice it is the same as done once, so whoever takes over a dead
 //! worker's publishing simply does it again.
 
-use std::sync::Arc;
-
 use anyhow::{Result, anyhow};
 use baler_core::event::ReleaseReason;
 use baler_core::file::Identity;
@@ -10,16 +8,11 @@ use baler_core::names::Attempt;
 use baler_core::request::{Grant, Reply, Request};
 
 use super::Outcome;
-use crate::folder::publish::{Check, Publication, publish as publish_file};
-use crate::folder::staging::Staged;
-use crate::folder::{Folder, FolderError};
+use crate::depot::{Depot, DepotError, Publication, Staged};
 use crate::root::Root;
 
 pub(super) async fn publish(root: &Root, grant: &Grant) -> Result<Outcome> {
-    let folder = root.site.root.clone();
-    let job = grant.job.clone();
-    let published = tokio::task::spawn_blocking(move || publish_all(&folder, &job)).await?;
-    let identities = match published {
+    let identities = match publish_all(&root.site.root, &grant.job).await {
         Ok(identities) => identities,
         Err(error) => {
             let why = ReleaseReason::NodeFault(error.to_string().into());
@@ -45,10 +38,7 @@ pub(super) async fn publish(root: &Root, grant: &Grant) -> Result<Outcome> {
     }
 }
 
-fn publish_all(
-    folder: &Arc<Folder>,
-    job: &baler_core::job::Job,
-) -> Result<Vec<Option<Identity>>, FolderError> {
+async fn publish_all(depot: &Depot, job: &baler_core::job::Job) -> Result<Vec<Option<Identity>>, DepotError> {
     let mut identities = Vec::new();
     for (range, finished) in job.finished() {
         let attempt = Attempt {
@@ -62,12 +52,10 @@ fn publish_all(
                 bytes: output.bytes,
                 checksum: output.checksum,
             };
-            identities.push(
-                match publish_file(folder, &staged, &output.path, Check::Length)? {
-                    Publication::Published { identity } => Some(identity),
-                    Publication::Missing => None,
-                },
-            );
+            identities.push(match depot.publish(&staged, &output.path).await? {
+                Publication::Published { identity } => Some(identity),
+                Publication::Missing => None,
+            });
         }
     }
     Ok(identities)

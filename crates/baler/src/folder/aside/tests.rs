@@ -5,8 +5,9 @@ use baler_core::ids::JobId;
 use baler_core::names::{self, OutputName};
 
 use super::*;
+use crate::depot::Found;
 use crate::folder::tests::{attempt, both, content, put, root};
-use crate::folder::walk::{Found, walk};
+use crate::folder::walk::walk;
 
 /// A consumed file, and where it is to go.
 fn consumed(folder: &Folder, path: &str) -> (Original, FilePath) {
@@ -185,7 +186,11 @@ fn one_bad_file_does_not_stop_the_sweep() {
         path: FilePath::in_root("../outside.parquet"),
         identity: good.identity.clone(),
     };
-    let outcomes = set_aside_all(&folder, [(&bad, &aside), (&good, &aside)]).unwrap();
+    let files = [bad, good].map(|original| ToSetAside {
+        original,
+        aside: aside.clone(),
+    });
+    let outcomes = set_aside_all(&folder, &files).unwrap();
     assert!(outcomes[0].is_err());
     assert!(matches!(outcomes[1], Ok(Aside::Moved)));
 }

@@ -1,6 +1,7 @@
-//! A root: its folders, its journal, its one table. Opening one checks everything that could make compacting it wrong.
+//! A root: its depots, its journal, its one table. Opening one checks everything that could make compacting it wrong.
 
-use std::path::Path;
+mod siting;
+
 use std::sync::Arc;
 use std::time::SystemTime;
 
@@ -11,14 +12,16 @@ use baler_core::request::{Poll, Reply, Request};
 use baler_core::state::{State, Table};
 use baler_core::table::{Catalog, TableSpec};
 use baler_core::time::StoreTime;
-use baler_core::{decide, names};
+use baler_core::decide;
+use baler_core::file::Place;
 use baler_journal::replica::Settings;
-use baler_journal::store::LocalStore;
 use baler_journal::{Access, ObjectLog, Replica};
 
-use crate::folder::{Folder, refuse};
+use crate::depot::Depot;
 use crate::settings::{TableSettings, Usage};
 use crate::site::Site;
+use crate::store::Location;
+use siting::Sited;
 
 /// The one table of a plain root.
 pub const TABLE: &str = "data";
@@ -45,53 +48,49 @@ pub fn machine_now() -> StoreTime {
 }
 
 impl Root {
-    /// Opens a root that `compact` has worked on, without ever writing.
-    pub async fn open_to_read(path: &Path) -> Result<Self> {
-        Self::open_known(path, Access::ReadOnly).await
+    /// Opens a root that Baler knows, without ever writing.
+    pub async fn open_to_read(location: &Location) -> Result<Self> {
+        Self::open_known(location, Access::ReadOnly).await
     }
 
-    /// Opens a root that `compact` has worked on.
-    pub async fn open_to_write(path: &Path) -> Result<Self> {
-        Self::open_known(path, Access::ReadWrite).await
+    /// Opens a root that Baler knows.
+    pub async fn open_to_write(location: &Location) -> Result<Self> {
+        Self::open_known(location, Access::ReadWrite).await
     }
 
-    async fn open_known(path: &Path, access: Access) -> Result<Self> {
-        let folder = Folder::open_root(path)?;
-        if !has_journal(&folder) {
+    async fn open_known(location: &Location, access: Access) -> Result<Self> {
+        let settings = TableSettings::unsaid();
+        let depot = siting::open(location, Place::Root, &settings)?;
+        if !siting::has_journal(&depot).await? {
             bail!(
-                "{} is not a Baler root: `baler compact` makes one of it (with --output, the root is DST)",
-                path.display()
+                "{location} is not a Baler root: `baler compact` makes one of it (with --output, the root is DST)"
             );
         }
-        let replica = open_replica(&folder, access).await?;
+        let replica = open_replica(&depot, access).await?;
         let table = TableName::from(TABLE);
         let state = replica.state();
-        let catalog = match state.tables.get(&table) {
-            Some(known) => known.spec.catalog.clone(),
-            None => Catalog::InPlace,
-        };
-        let source = match &catalog {
-            Catalog::Output { source } => Folder::open_source(Path::new(&**source)).ok().map(Arc::new),
-            Catalog::InPlace | Catalog::Native => None,
+        let catalog = state.tables.get(&table).map(|known| &known.spec.catalog);
+        let source = match catalog {
+            Some(Catalog::Output { source }) => {
+                let source: Location = source.parse()?;
+                siting::open(&source, Place::Source, &settings).ok()
+            }
+            _ => None,
         };
         Ok(Self {
-            site: Site {
-                root: Arc::new(folder),
-                source,
-            },
+            site: Site { root: depot, source },
             table,
             replica,
         })
     }
 
-    /// Opens the root that a `compact` of `path` works on, and makes it one if it is none.
-    pub async fn open_for_compaction(path: &Path, settings: &TableSettings) -> Result<Self> {
-        let (site, catalog) = place(path, settings)?;
-        let known = has_journal(&site.root);
-        refuse::check_root(&site.root)?;
-        if let Some(source) = &site.source {
-            refuse::check_source(source)?;
-        }
+    /// Opens the root that a `compact` of `location` works on, and makes it one if it is none.
+    pub async fn open_for_compaction(location: &Location, settings: &TableSettings) -> Result<Self> {
+        let Sited {
+            site,
+            catalog,
+            known,
+        } = siting::to_compact(location, settings).await?;
         let replica = create_replica(&site.root).await?;
         let root = Self {
             site,
@@ -101,15 +100,19 @@ impl Root {
         root.settle_spec(&catalog, settings).await?;
         if !known {
             // Somebody may have made an overlapping root at the same moment: of the two, each now sees the other.
-            refuse::check_root(&root.site.root)?;
+            siting::check_root(&root.site.root, known).await?;
         }
         Ok(root)
     }
 
-    /// The state and folders for a dry run, which may look at a folder that is no root yet.
-    pub async fn look(path: &Path, settings: &TableSettings) -> Result<(Site, State)> {
-        let (site, catalog) = place_to_look(path, settings)?;
-        let mut state = match has_journal(&site.root) {
+    /// The state and depots for a dry run, which may look at a place that is no root yet.
+    pub async fn look(location: &Location, settings: &TableSettings) -> Result<(Site, State)> {
+        let Sited {
+            site,
+            catalog,
+            known,
+        } = siting::to_look(location, settings).await?;
+        let mut state = match known {
             true => State::clone(&*open_replica(&site.root, Access::ReadOnly).await?.state()),
             false => State::default(),
         };
@@ -196,59 +199,6 @@ pub fn pretend(state: &mut State, request: &Request) -> Reply {
     decision.reply
 }
 
-fn has_journal(folder: &Folder) -> bool {
-    folder.path().join(names::BALER_FOLDER).join("journal").is_dir()
-}
-
-fn place(path: &Path, settings: &TableSettings) -> Result<(Site, Catalog)> {
-    let Some(output) = &settings.output else {
-        let root = Arc::new(Folder::open_root(path)?);
-        return Ok((Site { root, source: None }, Catalog::InPlace));
-    };
-    let source = Folder::open_source(path)?;
-    refuse::check_overlap(&source, output)?;
-    let root = Folder::create_root(output)?;
-    refuse::check_output(&root)?;
-    let catalog = output_catalog(&source);
-    Ok((
-        Site {
-            root: Arc::new(root),
-            source: Some(Arc::new(source)),
-        },
-        catalog,
-    ))
-}
-
-/// The same for a dry run: an output that does not exist yet is looked at as if it were empty.
-fn place_to_look(path: &Path, settings: &TableSettings) -> Result<(Site, Catalog)> {
-    match &settings.output {
-        Some(output) if !output.is_dir() => {
-            let source = Arc::new(Folder::open_source(path)?);
-            refuse::check_overlap(&source, output)?;
-            refuse::check_source(&source)?;
-            let catalog = output_catalog(&source);
-            Ok((
-                Site {
-                    root: source.clone(),
-                    source: Some(source),
-                },
-                catalog,
-            ))
-        }
-        _ => {
-            let (site, catalog) = place(path, settings)?;
-            refuse::check_root(&site.root)?;
-            Ok((site, catalog))
-        }
-    }
-}
-
-fn output_catalog(source: &Folder) -> Catalog {
-    Catalog::Output {
-        source: source.path().to_string_lossy().into(),
-    }
-}
-
 fn wanted_spec(known: &Table, catalog: &Catalog, settings: &TableSettings) -> Result<TableSpec, Usage> {
     match (&known.spec.catalog, catalog) {
         (Catalog::Output { source }, Catalog::InPlace) => {
@@ -271,8 +221,8 @@ fn wanted_spec(known: &Table, catalog: &Catalog, settings: &TableSettings) -> Re
     settings.altered(&known.spec, known.is_untouched())
 }
 
-async fn open_replica(folder: &Folder, access: Access) -> Result<Replica> {
-    let store = Arc::new(LocalStore::open(folder.path())?);
+async fn open_replica(root: &Depot, access: Access) -> Result<Replica> {
+    let store = root.journal_store()?;
     let log = Arc::new(ObjectLog::open(store, access).await?);
     Ok(Replica::open(
         log,
@@ -285,16 +235,9 @@ async fn open_replica(folder: &Folder, access: Access) -> Result<Replica> {
 }
 
 /// A root whose making was cut short has a folder for its journal, and nothing in it.
-async fn create_replica(folder: &Folder) -> Result<Replica> {
-    let advice = || {
-        format!(
-            "{} cannot be made a root: if it is only to be read, give --output",
-            folder.path().display()
-        )
-    };
-    let replica = open_replica(folder, Access::ReadWrite)
-        .await
-        .with_context(advice)?;
+async fn create_replica(root: &Depot) -> Result<Replica> {
+    let advice = || format!("{root} cannot be made a root: if it is only to be read, give --output");
+    let replica = open_replica(root, Access::ReadWrite).await.with_context(advice)?;
     if replica.state().journal.is_none() {
         replica
             .submit(Request::CreateJournal(JournalId(rand::random())))

@@ -1,0 +1,185 @@
+//! A local folder as a depot: its operations block, and so run on threads that may.
+
+use std::io::{self, Write};
+use std::sync::Arc;
+
+use baler_core::file::{Digest, File, FilePath, Identity};
+use baler_core::ids::JournalId;
+use baler_core::names::Attempt;
+use baler_journal::store::{LocalStore, Store, StoreError};
+use baler_merge::{Facts, FileError, Input, Output};
+use bytes::Bytes;
+use futures::StreamExt;
+use futures::stream::{self, BoxStream};
+use tokio::sync::mpsc;
+
+use super::{Aside, Deleted, Deletion, DepotError, Found, InputError, Publication, Staged, ToSetAside};
+use crate::folder::input::FolderInput;
+use crate::folder::publish::Check;
+use crate::folder::staging::StagedFile;
+use crate::folder::{Folder, aside, delete as deleting, publish as publishing, staging, walk as walking};
+use crate::spec::Asked;
+
+/// Footers read at once.
+pub(super) const LOOKS_AT_ONCE: usize = 8;
+
+/// Findings that wait for the one who asked.
+const FOUND_AHEAD: usize = 1_024;
+
+/// Runs something that blocks, and goes down with it if it panics.
+async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
+    match tokio::task::spawn_blocking(work).await {
+        Ok(done) => done,
+        Err(error) => std::panic::resume_unwind(error.into_panic()),
+    }
+}
+
+pub(super) fn journal_store(folder: &Folder) -> Result<Arc<dyn Store>, StoreError> {
+    Ok(Arc::new(LocalStore::open(folder.path())?))
+}
+
+pub(super) fn walk(
+    folder: Arc<Folder>,
+    journal: Option<JournalId>,
+) -> BoxStream<'static, Result<Found, DepotError>> {
+    let (sender, receiver) = mpsc::channel(FOUND_AHEAD);
+    let walking = tokio::task::spawn_blocking(move || {
+        for found in walking::walk(&folder, journal) {
+            if sender.blocking_send(found.map_err(DepotError::from)).is_err() {
+                return;
+            }
+        }
+    });
+    stream::unfold((receiver, walking), |(mut receiver, walking)| async {
+        match receiver.recv().await {
+            Some(found) => Some((found, (receiver, walking))),
+            None => match walking.await {
+                Ok(()) => None,
+                // A listing that died is not one that came to its end.
+                Err(error) => std::panic::resume_unwind(error.into_panic()),
+            },
+        }
+    })
+    .boxed()
+}
+
+pub(super) async fn inspect(
+    folder: &Arc<Folder>,
+    path: &FilePath,
+    identity: &Identity,
+    asked: &Arc<Asked>,
+) -> Result<Result<Facts, FileError>, InputError> {
+    let (folder, path, identity, asked) = (folder.clone(), path.clone(), identity.clone(), asked.clone());
+    blocking(move || {
+        let input = open(&folder, &path, &identity)?;
+        Ok(asked.inspect(&input))
+    })
+    .await
+}
+
+pub(super) async fn identity_now(
+    folder: &Arc<Folder>,
+    path: &FilePath,
+) -> Result<Option<Identity>, DepotError> {
+    let (folder, path) = (folder.clone(), path.clone());
+    Ok(blocking(move || folder.identity_now(&path)).await?)
+}
+
+pub(super) async fn open_input(folder: &Arc<Folder>, file: &File) -> Result<Arc<dyn Input>, InputError> {
+    let (folder, path, identity) = (folder.clone(), file.path.clone(), file.identity.clone());
+    blocking(move || open(&folder, &path, &identity)).await
+}
+
+fn open(folder: &Folder, path: &FilePath, identity: &Identity) -> Result<Arc<dyn Input>, InputError> {
+    let input = FolderInput::open(folder, path, identity)?;
+    let name = path.to_string();
+    Ok(Arc::new(NamedInput { name, input }))
+}
+
+pub(super) fn create_output(folder: &Folder, path: FilePath) -> Result<Box<dyn Output>, DepotError> {
+    Ok(Box::new(StagedOutput(StagedFile::create(folder, path)?)))
+}
+
+pub(super) async fn publish(
+    folder: &Arc<Folder>,
+    staged: &Staged,
+    output: &FilePath,
+) -> Result<Publication, DepotError> {
+    let (folder, staged, output) = (folder.clone(), staged.clone(), output.clone());
+    Ok(blocking(move || publishing::publish(&folder, &staged, &output, Check::Length)).await?)
+}
+
+pub(super) async fn set_aside(
+    folder: &Arc<Folder>,
+    files: Vec<ToSetAside>,
+) -> Result<Vec<Result<Aside, DepotError>>, DepotError> {
+    let folder = folder.clone();
+    let outcomes = blocking(move || aside::set_aside_all(&folder, &files)).await?;
+    Ok(outcomes.into_iter().map(|outcome| Ok(outcome?)).collect())
+}
+
+pub(super) async fn delete(
+    folder: &Arc<Folder>,
+    journal: JournalId,
+    list: Vec<Deletion>,
+) -> Result<Vec<Result<Deleted, DepotError>>, DepotError> {
+    let folder = folder.clone();
+    let outcomes = blocking(move || deleting::delete_all(&folder, journal, &list)).await?;
+    Ok(outcomes.into_iter().map(|outcome| Ok(outcome?)).collect())
+}
+
+pub(super) async fn left_behind(
+    folder: &Arc<Folder>,
+    attempt: &Attempt,
+) -> Result<Vec<FilePath>, DepotError> {
+    let (folder, attempt) = (folder.clone(), *attempt);
+    Ok(blocking(move || staging::left_behind(&folder, &attempt)).await?)
+}
+
+pub(super) async fn tidy(folder: &Arc<Folder>, attempt: &Attempt) {
+    let full = folder.path().join(attempt.staging_folder());
+    // Only an empty folder goes; whatever comes later makes it anew.
+    let _: io::Result<()> = tokio::fs::remove_dir(full).await;
+}
+
+pub(super) async fn checksum(folder: &Arc<Folder>, path: &FilePath) -> Result<Digest, DepotError> {
+    let (folder, path) = (folder.clone(), path.clone());
+    Ok(blocking(move || publishing::checksum(&folder, &path)).await?)
+}
+
+/// A file of a folder under its path below the folder, as the engine reads it.
+struct NamedInput {
+    name: String,
+    input: FolderInput,
+}
+
+impl Input for NamedInput {
+    fn name(&self) -> &str {
+        &self.name
+    }
+    fn len(&self) -> u64 {
+        self.input.len()
+    }
+    fn read_at(&self, offset: u64, length: usize) -> io::Result<Bytes> {
+        self.input.read_at(offset, length)
+    }
+}
+
+/// A file being written, as the engine writes it.
+struct StagedOutput(StagedFile);
+
+impl Write for StagedOutput {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.write(bytes)
+    }
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush()
+    }
+}
+
+impl Output for StagedOutput {
+    fn finish(self: Box<Self>) -> io::Result<()> {
+        let finished = self.0.finish().map(drop);
+        finished.map_err(|error| DepotError::from(error).into_io())
+    }
+}

@@ -1,0 +1,215 @@
+//! Where files lie: a local folder, or a prefix of a bucket. Discovery, worker and collector ask for the same few things
+//! of both, and need not know which it is.
+//!
+//! ```text
+//! walk ─▶ inspect ─▶ open_input ─▶ create_output ─▶ publish ─▶ set_aside ─▶ delete
+//! ```
+
+mod bucket;
+mod error;
+mod found;
+mod local;
+mod outcome;
+pub(crate) mod own;
+mod scratch;
+
+pub use bucket::{BucketDepot, BucketError};
+pub(crate) use bucket::refuse as bucket_refuse;
+pub use error::{DepotError, InputError};
+pub use found::{DataFile, Found, Namer, SkipReason};
+pub use outcome::{Aside, Deleted, Deletion, Publication, Staged, ToSetAside};
+pub use scratch::Scratch;
+
+use std::fmt;
+use std::io;
+use std::sync::Arc;
+
+use baler_core::file::{Digest, File, FilePath, Identity, Place};
+use baler_core::ids::JournalId;
+use baler_core::names::Attempt;
+use baler_journal::store::Store;
+use baler_merge::{Facts, FileError, Input, Output};
+use futures::stream::BoxStream;
+
+use crate::folder::Folder;
+use crate::spec::Asked;
+
+/// Where files lie.
+#[derive(Clone, Debug)]
+pub enum Depot {
+    /// A local folder.
+    Folder(Arc<Folder>),
+    /// A prefix of a bucket.
+    Bucket(Arc<BucketDepot>),
+}
+
+impl Depot {
+    /// Whether this is the root or a source.
+    pub fn place(&self) -> Place {
+        match self {
+            Self::Folder(folder) => folder.place(),
+            Self::Bucket(bucket) => bucket.place(),
+        }
+    }
+
+    /// The store that holds the journal, if this is a root.
+    pub fn journal_store(&self) -> Result<Arc<dyn Store>, baler_journal::store::StoreError> {
+        match self {
+            Self::Folder(folder) => local::journal_store(folder),
+            Self::Bucket(bucket) => Ok(bucket.bucket().journal_store()),
+        }
+    }
+
+    /// Every data file, in a fixed order: folders are whole stretches of it. Ends with an error where a folder could
+    /// not be read; the listing goes on behind one that is forbidden, but it is not complete then.
+    pub fn walk(&self, journal: Option<JournalId>) -> BoxStream<'static, Result<Found, DepotError>> {
+        match self {
+            Self::Folder(folder) => local::walk(folder.clone(), journal),
+            Self::Bucket(bucket) => bucket.walk(journal),
+        }
+    }
+
+    /// How many files may be looked at at once.
+    pub fn looks_at_once(&self) -> usize {
+        match self {
+            Self::Folder(_) => local::LOOKS_AT_ONCE,
+            Self::Bucket(_) => bucket::LOOKS_AT_ONCE,
+        }
+    }
+
+    /// What the footer of this version of a file says.
+    pub async fn inspect(
+        &self,
+        path: &FilePath,
+        identity: &Identity,
+        asked: &Arc<Asked>,
+    ) -> Result<Result<Facts, FileError>, InputError> {
+        match self {
+            Self::Folder(folder) => local::inspect(folder, path, identity, asked).await,
+            Self::Bucket(bucket) => bucket.inspect(path, identity, asked).await,
+        }
+    }
+
+    /// Which version lies at a path now; `None` only where nothing does.
+    pub async fn identity_now(&self, path: &FilePath) -> Result<Option<Identity>, DepotError> {
+        match self {
+            Self::Folder(folder) => local::identity_now(folder, path).await,
+            Self::Bucket(bucket) => Ok(bucket.identity_now(path).await?),
+        }
+    }
+
+    /// Which version of a file that the state knows lies at its path now.
+    pub async fn version_now(&self, file: &File) -> Result<Option<Identity>, DepotError> {
+        match self {
+            Self::Folder(folder) => local::identity_now(folder, &file.path).await,
+            Self::Bucket(bucket) => Ok(bucket.version_now(file).await?),
+        }
+    }
+
+    /// This version of a file, for the engine.
+    pub async fn open_input(&self, file: &File) -> Result<Arc<dyn Input>, InputError> {
+        match self {
+            Self::Folder(folder) => local::open_input(folder, file).await,
+            Self::Bucket(bucket) => Ok(bucket.open_input(file)),
+        }
+    }
+
+    /// A new file of an attempt's own, for the engine: called from a thread that may block.
+    pub fn create_output(&self, path: FilePath) -> Result<Box<dyn Output>, DepotError> {
+        match self {
+            Self::Folder(folder) => local::create_output(folder, path),
+            Self::Bucket(bucket) => Ok(bucket.create_output(&path)?),
+        }
+    }
+
+    /// A folder on this machine for an attempt's sorted runs; it goes when it is dropped.
+    pub fn scratch(&self, attempt: &Attempt) -> io::Result<Scratch> {
+        match self {
+            Self::Folder(folder) => {
+                Scratch::create(folder.path().join(attempt.staging_folder()).join("spill"))
+            }
+            Self::Bucket(_) => Scratch::temporary(attempt),
+        }
+    }
+
+    /// Brings an output to its final name. Called again after a crash, at any point, it ends the same.
+    pub async fn publish(&self, staged: &Staged, output: &FilePath) -> Result<Publication, DepotError> {
+        match self {
+            Self::Folder(folder) => local::publish(folder, staged, output).await,
+            Self::Bucket(bucket) => Ok(bucket.publish(staged, output).await?),
+        }
+    }
+
+    /// Takes consumed files out of the readers' sight. One that fails does not keep the others from it.
+    pub async fn set_aside(
+        &self,
+        files: Vec<ToSetAside>,
+    ) -> Result<Vec<Result<Aside, DepotError>>, DepotError> {
+        match self {
+            Self::Folder(folder) => local::set_aside(folder, files).await,
+            Self::Bucket(_) => Ok(files.into_iter().map(no_renames).collect()),
+        }
+    }
+
+    /// Deletes what is on a durable list. One that fails does not keep the others from it.
+    pub async fn delete(
+        &self,
+        journal: JournalId,
+        list: Vec<Deletion>,
+    ) -> Result<Vec<Result<Deleted, DepotError>>, DepotError> {
+        match self {
+            Self::Folder(folder) => local::delete(folder, journal, list).await,
+            Self::Bucket(bucket) => {
+                let outcomes = bucket.delete(journal, list).await;
+                Ok(outcomes.into_iter().map(|outcome| Ok(outcome?)).collect())
+            }
+        }
+    }
+
+    /// All that an ended attempt has left under its own folder, in order.
+    pub async fn left_behind(&self, attempt: &Attempt) -> Result<Vec<FilePath>, DepotError> {
+        match self {
+            Self::Folder(folder) => local::left_behind(folder, attempt).await,
+            Self::Bucket(bucket) => Ok(bucket.left_behind(&attempt.staging_folder()).await?),
+        }
+    }
+
+    /// Removes the folder of an ended attempt, if there is one and it is empty.
+    pub async fn tidy(&self, attempt: &Attempt) {
+        match self {
+            Self::Folder(folder) => local::tidy(folder, attempt).await,
+            Self::Bucket(_) => {}
+        }
+    }
+
+    /// XXH3-128 of a file's bytes.
+    pub async fn checksum(&self, path: &FilePath) -> Result<Digest, DepotError> {
+        match self {
+            Self::Folder(folder) => local::checksum(folder, path).await,
+            Self::Bucket(bucket) => Ok(bucket.checksum(path).await?),
+        }
+    }
+
+    /// The local folder, if it is one.
+    pub fn as_folder(&self) -> Option<&Arc<Folder>> {
+        match self {
+            Self::Folder(folder) => Some(folder),
+            Self::Bucket(_) => None,
+        }
+    }
+}
+
+/// Tables in buckets say that replaced files are deleted, never that they are set aside.
+fn no_renames(file: ToSetAside) -> Result<Aside, DepotError> {
+    let path = file.original.path;
+    Err(BucketError::NoRenames { path }.into())
+}
+
+impl fmt::Display for Depot {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Folder(folder) => folder.path().display().fmt(f),
+            Self::Bucket(bucket) => bucket.bucket().url().fmt(f),
+        }
+    }
+}

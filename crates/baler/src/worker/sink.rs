@@ -1,0 +1,55 @@
+//! An attempt's outputs on their way out, under names of its own.
+
+use std::io::{self, Write};
+use std::sync::Arc;
+
+use baler_core::names::Attempt;
+use baler_merge::{Output, OutputSink};
+
+use super::meter::Meter;
+use crate::depot::{Depot, DepotError};
+
+/// Opens an attempt's outputs.
+pub(super) struct AttemptSink {
+    root: Depot,
+    attempt: Attempt,
+    meter: Arc<Meter>,
+}
+
+impl AttemptSink {
+    pub(super) fn new(root: Depot, attempt: Attempt, meter: Arc<Meter>) -> Self {
+        Self { root, attempt, meter }
+    }
+}
+
+impl OutputSink for AttemptSink {
+    fn create(&mut self, part: u32) -> io::Result<Box<dyn Output>> {
+        let output = self.root.create_output(self.attempt.staged(part));
+        Ok(Box::new(MeteredOutput {
+            output: output.map_err(DepotError::into_io)?,
+            meter: self.meter.clone(),
+        }))
+    }
+}
+
+struct MeteredOutput {
+    output: Box<dyn Output>,
+    meter: Arc<Meter>,
+}
+
+impl Write for MeteredOutput {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = self.output.write(bytes)?;
+        self.meter.wrote(written as u64);
+        Ok(written)
+    }
+    fn flush(&mut self) -> io::Result<()> {
+        self.output.flush()
+    }
+}
+
+impl Output for MeteredOutput {
+    fn finish(self: Box<Self>) -> io::Result<()> {
+        self.output.finish()
+    }
+}
