@@ -10,6 +10,7 @@ pub mod folder;
 pub mod root;
 pub mod run;
 pub mod site;
+pub mod store;
 pub mod watch;
 pub mod worker;
 
