@@ -18,7 +18,7 @@ use futures::stream::BoxStream;
 pub use faulty::{Call, Fault, FaultyStore, Gate, Operation};
 pub use local::{LOCAL_ENDPOINT, LocalStore};
 pub use memory::MemoryStore;
-pub use object::ObjectStoreStore;
+pub use object::{ObjectStoreStore, identity_of};
 
 /// A place for objects.
 #[async_trait]

@@ -43,9 +43,12 @@ impl Store for ObjectStoreStore {
             .objects
             .get(&parse(path)?)
             .await
-            .map_err(|e| sort_error(path, &e))?;
+            .map_err(|e| StoreError::from_object_store(path, &e))?;
         let meta = convert_meta(&answer.meta);
-        let bytes = answer.bytes().await.map_err(|e| sort_error(path, &e))?;
+        let bytes = answer
+            .bytes()
+            .await
+            .map_err(|e| StoreError::from_object_store(path, &e))?;
         Ok(Object { meta, bytes })
     }
 
@@ -54,14 +57,16 @@ impl Store for ObjectStoreStore {
             .objects
             .head(&parse(path)?)
             .await
-            .map_err(|e| sort_error(path, &e))?;
+            .map_err(|e| StoreError::from_object_store(path, &e))?;
         Ok(convert_meta(&meta))
     }
 
     async fn create(&self, path: &str, body: Bytes) -> Result<(), StoreError> {
         let (location, options) = (parse(path)?, PutOptions::from(PutMode::Create));
         let put = self.objects.put_opts(&location, PutPayload::from(body), options);
-        put.await.map(drop).map_err(|e| sort_error(path, &e))
+        put.await
+            .map(drop)
+            .map_err(|e| StoreError::from_object_store(path, &e))
     }
 
     fn list(&self, folder: &str, after: &str) -> BoxStream<'static, Result<ObjectMeta, StoreError>> {
@@ -72,7 +77,7 @@ impl Store for ObjectStoreStore {
         });
         let converted = move |meta: object_store::Result<object_store::ObjectMeta>| match meta {
             Ok(meta) => Ok(convert_meta(&meta)),
-            Err(error) => Err(sort_error(&folder, &error)),
+            Err(error) => Err(StoreError::from_object_store(&folder, &error)),
         };
         match found {
             Ok(found) => found.map(converted).boxed(),
@@ -83,7 +88,7 @@ impl Store for ObjectStoreStore {
     async fn delete(&self, path: &str) -> Result<(), StoreError> {
         match self.objects.delete(&parse(path)?).await {
             Ok(()) | Err(object_store::Error::NotFound { .. }) => Ok(()),
-            Err(error) => Err(sort_error(path, &error)),
+            Err(error) => Err(StoreError::from_object_store(path, &error)),
         }
     }
 
@@ -100,41 +105,49 @@ fn parse(path: &str) -> Result<Path, StoreError> {
 }
 
 fn convert_meta(meta: &object_store::ObjectMeta) -> ObjectMeta {
-    let unix_ms = meta.last_modified.timestamp_millis().max(0).unsigned_abs();
     ObjectMeta {
         path: meta.location.to_string(),
-        identity: Identity {
-            tag: meta.e_tag.as_deref().unwrap_or_default().into(),
-            bytes: meta.size,
-            modified: StoreTime { unix_ms },
-        },
+        identity: identity_of(meta),
     }
 }
 
-/// What is not clearly a refusal is unknown: a lost answer to a write that was applied looks like any other failure.
-fn sort_error(path: &str, error: &object_store::Error) -> StoreError {
-    use object_store::Error as E;
-    let (path_owned, reason) = (path.to_owned(), error.to_string());
-    match error {
-        E::NotFound { .. } => StoreError::NotFound { path: path_owned },
-        E::AlreadyExists { .. } | E::Precondition { .. } => StoreError::AlreadyExists { path: path_owned },
-        E::PermissionDenied { .. } | E::Unauthenticated { .. } => StoreError::Denied {
-            path: path_owned,
-            reason,
-        },
-        E::NotSupported { .. } | E::NotImplemented { .. } | E::InvalidPath { .. } => {
-            StoreError::Unsupported {
-                path: path_owned,
-                reason,
-            }
-        }
-        _ => match io_cause(error) {
-            Some(cause) => StoreError::from_io(path, cause),
-            None => StoreError::Unknown {
+/// Which version of an object this is. The ETag is in listings and in answers to HEAD alike; a version or generation
+/// is not.
+pub fn identity_of(meta: &object_store::ObjectMeta) -> Identity {
+    let unix_ms = meta.last_modified.timestamp_millis().max(0).unsigned_abs();
+    Identity {
+        tag: meta.e_tag.as_deref().unwrap_or_default().into(),
+        bytes: meta.size,
+        modified: StoreTime { unix_ms },
+    }
+}
+
+impl StoreError {
+    /// Sorts an `object_store` error. What is not clearly a refusal is unknown: a lost answer to a write that was
+    /// applied looks like any other failure.
+    pub fn from_object_store(path: &str, error: &object_store::Error) -> Self {
+        use object_store::Error as E;
+        let (path_owned, reason) = (path.to_owned(), error.to_string());
+        match error {
+            E::NotFound { .. } => Self::NotFound { path: path_owned },
+            E::AlreadyExists { .. } | E::Precondition { .. } => Self::AlreadyExists { path: path_owned },
+            E::PermissionDenied { .. } | E::Unauthenticated { .. } => Self::Denied {
                 path: path_owned,
                 reason,
             },
-        },
+            E::NotSupported { .. } | E::NotImplemented { .. } | E::InvalidPath { .. } => Self::Unsupported {
+                path: path_owned,
+                reason,
+            },
+            _ => match io_cause(error).map(|cause| Self::from_io(path, cause)) {
+                // A cause deep below says nothing of the object: a missing file may be that of the credentials.
+                None | Some(Self::NotFound { .. } | Self::AlreadyExists { .. }) => Self::Unknown {
+                    path: path_owned,
+                    reason,
+                },
+                Some(sorted) => sorted,
+            },
+        }
     }
 }
 
