@@ -8,11 +8,11 @@ use crate::file::{File, FilePath, Identity, Level};
 use crate::ids::{
     JobId, JournalId, Partition, PinId, RangeId, Sequence, TableName, Token, WatcherId, WorkerId,
 };
-use crate::job::{CancelReason, Finished, Why};
+use crate::job::{CancelReason, DropsBefore, Finished, Why};
 use crate::lease::HostLock;
 use crate::names::Attempt;
 use crate::table::TableSpec;
-use crate::time::{Millis, StoreTime};
+use crate::time::{Millis, RowTime, StoreTime};
 
 /// One entry of the journal.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -50,6 +50,11 @@ pub enum Event {
         /// What it is now.
         spec: Arc<TableSpec>,
     },
+    /// A native table was dropped, with all its files. Its jobs ended by events of their own before this one.
+    TableDropped {
+        /// Its name.
+        table: TableName,
+    },
     /// Files became live.
     FilesAdded {
         /// In this table.
@@ -63,6 +68,15 @@ pub enum Event {
         table: TableName,
         /// These.
         paths: Vec<FilePath>,
+    },
+    /// Live files of a native table were dropped, because their newest rows are past the retention.
+    FilesExpired {
+        /// From this table.
+        table: TableName,
+        /// These.
+        paths: Vec<FilePath>,
+        /// All their rows are older than this.
+        before: RowTime,
     },
     /// Consumed files are no longer where they were consumed.
     ConsumedGone {
@@ -100,6 +114,9 @@ pub enum Event {
         output_level: Level,
         /// Why.
         why: Why,
+        /// Rows that it may let go for their age.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        drops: Option<DropsBefore>,
     },
     /// A worker may work on a range. The token is where this event stands.
     RangeLeased {
@@ -198,6 +215,11 @@ pub enum Event {
         /// These.
         paths: Vec<FilePath>,
     },
+    /// Replaced files that Baler did not name stay where they are: nothing can delete just that version of them.
+    LeftInPlace {
+        /// These.
+        paths: Vec<FilePath>,
+    },
     /// These are gone.
     Deleted {
         /// These.
@@ -216,7 +238,7 @@ pub enum Event {
         attempt: Attempt,
     },
 
-    /// A reader promised to be reading the table as it stands.
+    /// A reader promised to be reading a version of the table.
     Pinned {
         /// The table.
         table: TableName,
@@ -224,6 +246,9 @@ pub enum Event {
         owner: Arc<str>,
         /// For how long at most.
         lifetime: Millis,
+        /// Which version; the one that this entry leads to, if none is named.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        version: Option<Sequence>,
     },
     /// The reader is done.
     Unpinned {

@@ -7,7 +7,8 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use crate::ids::{JobId, NotAnId, Partition, Sequence, parse_hex_128};
-use crate::time::StoreTime;
+use crate::limits::KEY_BOUND_BYTES_MAX;
+use crate::time::{StoreTime, TimeRange};
 
 /// Where a path is counted from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -100,6 +101,35 @@ pub struct KeyRange {
     pub max: Box<[u8]>,
 }
 
+impl KeyRange {
+    /// Whether both bounds are short enough to be kept in the state.
+    pub fn is_bounded(&self) -> bool {
+        self.min.len() <= KEY_BOUND_BYTES_MAX && self.max.len() <= KEY_BOUND_BYTES_MAX
+    }
+
+    /// The same with short bounds, the lower one rounded down and the upper one up. `None` if no short upper bound exists.
+    pub fn bounded(&self) -> Option<Self> {
+        let min = &self.min[..self.min.len().min(KEY_BOUND_BYTES_MAX)];
+        Some(Self {
+            min: min.into(),
+            max: rounded_up(&self.max)?,
+        })
+    }
+}
+
+/// The shortest string that is above all that begin like this one, if it is too long. Bytes that are the largest there
+/// are cannot be raised, so they fall off the end.
+fn rounded_up(bound: &[u8]) -> Option<Box<[u8]>> {
+    if bound.len() <= KEY_BOUND_BYTES_MAX {
+        return Some(bound.into());
+    }
+    let head = &bound[..KEY_BOUND_BYTES_MAX];
+    let last = head.iter().rposition(|byte| *byte < u8::MAX)?;
+    let mut raised = head[..=last].to_vec();
+    raised[last] += 1;
+    Some(raised.into())
+}
+
 /// An order-independent hash of a multiset of rows: the wrapping sum of 128-bit row hashes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
@@ -171,6 +201,9 @@ pub struct File {
     /// Bounds of its sort keys, where they are known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub keys: Option<KeyRange>,
+    /// Bounds of its rows' times, where they are known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub times: Option<TimeRange>,
     /// Digest of its rows, once they have been read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub digest: Option<Digest>,
@@ -213,5 +246,38 @@ mod hex_bytes {
             .step_by(2)
             .map(|at| u8::from_str_radix(&digits[at..at + 2], 16).map_err(D::Error::custom))
             .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn range(min: &[u8], max: &[u8]) -> KeyRange {
+        KeyRange {
+            min: min.into(),
+            max: max.into(),
+        }
+    }
+
+    #[test]
+    fn long_key_bounds_are_rounded_outwards() {
+        let long = |last: u8| [vec![7; KEY_BOUND_BYTES_MAX - 1], vec![last, 1, 2, 3]].concat();
+        let exact = range(&[1], &vec![0xff; KEY_BOUND_BYTES_MAX]);
+        assert_eq!(exact.bounded(), Some(exact.clone()));
+        for last in [0, 9, 0xfe, 0xff] {
+            let keys = range(&long(last), &long(last));
+            let bounded = keys.bounded().unwrap();
+            assert!(bounded.is_bounded());
+            assert!(bounded.min <= keys.min && keys.max <= bounded.max, "{last}");
+        }
+        let carried = range(&[], &long(0xff)).bounded().unwrap();
+        assert_eq!(*carried.max, [vec![7; KEY_BOUND_BYTES_MAX - 2], vec![8]].concat());
+    }
+
+    #[test]
+    fn an_upper_bound_that_cannot_be_rounded_up_is_not_known() {
+        let endless = vec![0xff; KEY_BOUND_BYTES_MAX + 1];
+        assert_eq!(range(&[1], &endless).bounded(), None);
     }
 }

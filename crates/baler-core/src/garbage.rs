@@ -1,10 +1,20 @@
 //! What is to be deleted. Deletion follows these durable, positive lists, never a pattern or "what I don't know".
 //!
 //! ```text
-//! plain table   replaced ─▶ ToSetAside ─(renamed aside)─▶ Waiting ─(grace)─▶ Due ─(deleted)─▶ forgotten
-//! native table  replaced ───────────────────────────────▶ Waiting ─(grace)─▶ Due ─(deleted)─▶ forgotten
-//! leftover      found by a sweep of an ended attempt ────────────────────▶ Due ─(deleted)─▶ forgotten
+//! plain, in a directory   replaced ─▶ ToSetAside ─(renamed aside)─▶ Waiting ─(grace)─▶ Due ─(deleted)─▶ forgotten
+//! plain, on a store       replaced ─▶ Ripe ──────────────────────────────────────────▶ Due ─(deleted)─▶ forgotten
+//! native                  replaced, expired, dropped ─▶ Waiting ─(grace, no pin)─────▶ Due ─(deleted)─▶ forgotten
+//! leftover                found by a sweep of an ended attempt ──────────────────────▶ Due ─(deleted)─▶ forgotten
 //! ```
+//!
+//! In a plain table on a store nothing can be renamed out of sight, and whoever lists the folder sees a replaced file
+//! beside the output that holds its rows: it goes without a grace period. `Replaced` says which way a table goes.
+//!
+//! A file with an `original` that Baler did not name is deleted only in that version: on a store by a conditional delete,
+//! in a directory by renaming it aside, comparing it and putting it back if it is another (for a native table under
+//! `names::aside_when_due`, when it is due). Either way it is then reported as deleted: whatever lies under the name now
+//! is somebody's new file, and the next listing or `add` may take it. Where the store can do neither, the table says
+//! `Replaced::Remember`: the version stays known as consumed and nobody deletes it.
 //!
 //! Once something is `Due` nobody may add, pin or bring it back: it may be gone at any moment.
 
@@ -12,7 +22,7 @@ use imbl::OrdMap;
 use serde::{Deserialize, Serialize};
 
 use crate::file::{FilePath, Identity};
-use crate::ids::{PinId, Sequence, TableName};
+use crate::ids::{JournalId, PinId, Sequence, TableName};
 use crate::names::Attempt;
 use crate::state::Pin;
 
@@ -37,8 +47,8 @@ pub struct Garbage {
 impl Garbage {
     /// Whether a reader has pinned a version that shows it.
     pub fn is_pinned(&self, pins: &OrdMap<PinId, Pin>) -> bool {
-        pins.iter().any(|(id, pin)| {
-            let shows = self.added <= id.version && id.version < self.replaced;
+        pins.values().any(|pin| {
+            let shows = self.added <= pin.version && pin.version < self.replaced;
             pin.table == self.table && shows
         })
     }
@@ -58,19 +68,32 @@ pub struct Original {
 pub enum Stage {
     /// To be renamed out of the readers' sight.
     ToSetAside,
+    /// In the sight of readers who list, beside the outputs that hold its rows: to be declared due without grace.
+    Ripe,
     /// In its grace period.
     Waiting,
     /// On a durable deletion list.
     Due,
 }
 
-/// An ended attempt whose folder may still hold objects.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+/// An ended attempt whose folders may still hold objects. What it was right to write, the outputs of a finished range,
+/// belongs to the job or the table and is no leftover.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Leftover {
     /// The attempt.
     pub attempt: Attempt,
+    /// The table it worked for.
+    pub table: TableName,
     /// The entry that ended it, or in which it was last seen with something in it.
     pub since: Sequence,
     /// Whether a sweep since then found nothing. A second one, a grace period later, forgets it.
     pub swept: bool,
+}
+
+impl Leftover {
+    /// Whether nobody but this attempt can have written this path.
+    pub fn may_hold(&self, journal: Option<JournalId>, path: &FilePath) -> bool {
+        let written = |journal| self.attempt.may_have_written(journal, &self.table, path);
+        self.attempt.may_have_left(path) || journal.is_some_and(written)
+    }
 }

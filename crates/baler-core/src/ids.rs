@@ -42,15 +42,16 @@ impl fmt::Display for Token {
 /// A reader's promise, named by where in the journal it was made: one entry may hold several.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct PinId {
-    /// The entry that pinned: the version that is read.
-    pub version: Sequence,
+    /// The entry that made the promise. Its lifetime begins there.
+    #[serde(rename = "version")]
+    pub entry: Sequence,
     /// Which event of that entry it was.
     pub index: u32,
 }
 
 impl fmt::Display for PinId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}.{}", self.version, self.index)
+        write!(f, "{}.{}", self.entry, self.index)
     }
 }
 

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::file::FilePath;
+use crate::file::{File, FilePath};
 use crate::garbage::Stage;
 use crate::ids::{Sequence, WatcherId};
 use crate::job::{Job, JobStatus};
@@ -75,6 +75,16 @@ pub const INVARIANTS: &[Invariant] = &[
         number: 11,
         says: "a leftover's attempt neither works nor has made what an open job counts on",
         holds: leftovers_have_ended,
+    },
+    Invariant {
+        number: 12,
+        says: "what is due for deletion is shown by no version that can be read",
+        holds: due_is_beyond_reading,
+    },
+    Invariant {
+        number: 13,
+        says: "what is remembered of older versions left after it came, and is shown by one that can be read",
+        holds: history_is_shown,
     },
 ];
 
@@ -178,6 +188,32 @@ fn due_is_not_shown(state: &State) -> bool {
     })
 }
 
+fn due_is_beyond_reading(state: &State) -> bool {
+    state.garbage.values().all(|garbage| {
+        let table = state.tables.get(&garbage.table);
+        let native = table.filter(|table| !table.spec.catalog.publishes());
+        garbage.stage != Stage::Due
+            || garbage.original.is_none()
+            || native.is_none_or(|table| garbage.replaced <= table.readable_from)
+    })
+}
+
+fn history_is_shown(state: &State) -> bool {
+    state.tables.iter().all(|(name, table)| {
+        let pinned = state.pinned_versions(name);
+        table.history.iter().all(|(left, files)| {
+            let shown = |file: &File| {
+                let in_reach = *left > table.readable_from;
+                in_reach
+                    || pinned
+                        .iter()
+                        .any(|version| file.added <= *version && version < left)
+            };
+            !files.is_empty() && files.values().all(|file| file.added < *left && shown(file))
+        })
+    })
+}
+
 fn leftovers_have_ended(state: &State) -> bool {
     state.leftovers.values().all(|leftover| {
         let attempt = &leftover.attempt;
@@ -217,4 +253,6 @@ fn bounded(state: &State) -> bool {
     state.jobs.len() <= limits::OPEN_JOBS_AND_HALVES_MAX
         && state.recent.len() <= limits::RECENT_JOBS_MAX
         && state.marks.len() <= limits::TIME_MARKS_MAX
+        && state.pins.len() <= limits::PINS_MAX
+        && state.tables.len() <= limits::TABLES_MAX
 }

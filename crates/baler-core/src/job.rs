@@ -6,9 +6,11 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use crate::file::{Digest, File, FilePath, KeyRange, Level};
-use crate::ids::{JobId, Partition, RangeId, Sequence, TableName, Token};
+use crate::ids::{JobId, JournalId, Partition, RangeId, Sequence, TableName, Token};
 use crate::lease::Lease;
-use crate::table::MergeSpec;
+use crate::names::Attempt;
+use crate::table::{Catalog, MergeSpec};
+use crate::time::{RowTime, TimeRange};
 
 /// Where a job stands.
 ///
@@ -57,6 +59,8 @@ pub struct Job {
     pub why: Why,
     /// How to merge.
     pub merge: Arc<MergeSpec>,
+    /// Rows that it may let go for their age, judged when it was planned. An attempt that begins later drops no more.
+    pub drops: Option<DropsBefore>,
     /// Where it stands. Never a final state here.
     pub status: JobStatus,
     /// Stretches of its key space.
@@ -80,6 +84,31 @@ impl Job {
     /// The sum of its inputs' rows.
     pub fn rows(&self) -> u64 {
         self.inputs.iter().map(|file| file.rows).sum()
+    }
+
+    /// The final name of what an attempt at this job writes as part number `part`.
+    pub fn output_path(
+        &self,
+        catalog: &Catalog,
+        journal: JournalId,
+        attempt: &Attempt,
+        part: u32,
+    ) -> FilePath {
+        match catalog {
+            Catalog::Native => attempt.native_output(journal, &self.table, part),
+            Catalog::InPlace | Catalog::Output { .. } => attempt.output(journal, &self.partition, part),
+        }
+    }
+
+    /// Whether its rows may go by this rule.
+    pub fn allows(&self, rule: &str) -> bool {
+        let drops = self.drops.as_ref();
+        match rule {
+            Dropped::LAST_WRITE_WINS => self.merge.is_keyed(),
+            Dropped::DELETED => drops.is_some_and(|drops| drops.deleted.is_some()),
+            Dropped::EXPIRED => drops.is_some_and(|drops| drops.expired.is_some()),
+            _ => false,
+        }
     }
 
     /// One of its ranges; `None` if it has no such range.
@@ -203,6 +232,9 @@ pub struct Output {
     /// Bounds of its sort keys, if it is sorted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub keys: Option<KeyRange>,
+    /// Bounds of its rows' times, if the table has a time column.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub times: Option<TimeRange>,
 }
 
 /// What one range read of one input.
@@ -214,15 +246,44 @@ pub struct InputRead {
     pub digest: Digest,
 }
 
+/// Which rows a job may let go for their age. See `decide::drops` for why no row comes back.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct DropsBefore {
+    /// Tombstones, rows in which the spec's `deleted` column is true.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub deleted: Option<AgeCut>,
+    /// Expired rows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expired: Option<AgeCut>,
+}
+
+/// Rows on the older side of a time. A row without a time is on neither side.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct AgeCut {
+    /// The column that holds the rows' time.
+    pub column: Arc<str>,
+    /// Rows older than this.
+    pub before: RowTime,
+}
+
 /// Rows that a rule let go, declared and counted.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Dropped {
-    /// Which rule.
+    /// Which rule: the name of one of those below.
     pub rule: Arc<str>,
     /// How many rows.
     pub rows: u64,
     /// Their digest.
     pub digest: Digest,
+}
+
+impl Dropped {
+    /// Another row of the key has a greater version.
+    pub const LAST_WRITE_WINS: &'static str = "last_write_wins";
+    /// It is a tombstone, and old enough.
+    pub const DELETED: &'static str = "deleted";
+    /// It has expired.
+    pub const EXPIRED: &'static str = "expired";
 }
 
 /// Why the planner chose a job's inputs.
@@ -259,6 +320,10 @@ pub enum CancelReason {
     InputsChanged(Vec<FilePath>),
     /// An input was found to be bad and is quarantined.
     InputQuarantined(Vec<FilePath>),
+    /// An input was dropped because all its rows are past the retention.
+    InputsExpired(Vec<FilePath>),
+    /// Its table was dropped.
+    TableDropped,
     /// Its halves are tried instead.
     Bisected,
     /// Its outputs vanished before they were published; its inputs stand as before.

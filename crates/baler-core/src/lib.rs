@@ -29,6 +29,7 @@ pub mod decide;
 pub mod event;
 pub mod request;
 pub mod state;
+pub mod versions;
 
 pub mod invariants;
 pub mod planner;

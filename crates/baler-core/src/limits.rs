@@ -47,6 +47,21 @@ pub const TARGET_BYTES_DEFAULT: u64 = 512 << 20;
 /// Rows in an output's row group.
 pub const ROW_GROUP_ROWS_DEFAULT: u64 = 1_000_000;
 
+/// Tables under one root, with those that are being dropped.
+pub const TABLES_MAX: usize = 1_000;
+
+/// Bytes of a table's name: it is part of every path of its outputs.
+pub const TABLE_NAME_BYTES_MAX: usize = 100;
+
+/// Files that one request for retention drops.
+pub const EXPIRED_PER_REQUEST_MAX: usize = 10 * FILES_PER_EVENT_MAX;
+
+/// Readers' promises at once, over all tables.
+pub const PINS_MAX: usize = 1_000;
+
+/// Bytes of a column's name, a prefix or another text of a table's settings.
+pub const SETTING_BYTES_MAX: usize = 1_000;
+
 /// Bytes of a key bound that are kept in the state.
 pub const KEY_BOUND_BYTES_MAX: usize = 256;
 

@@ -2,9 +2,11 @@
 //! attempt may have left behind lies under a prefix that the journal knows without listing the bucket.
 //!
 //! ```text
-//! day=1/baler-<journal>-<job>-<range>-<token>-<part>.parquet     an output under its final name
+//! day=1/baler-<journal>-<job>-<range>-<token>-<part>.parquet     an output of a plain table, under its final name
 //! _baler/staging/<job>-<range>-<token>/<part>.staged             the same, before it is published
 //! _baler/aside/<job>/<input>.aside                               a replaced file of a plain table, in its grace
+//! tables/<table>/<job>-<range>-<token>/baler-….parquet           an output of a native table, from its first byte on
+//! _baler/aside/due-<entry>/<path>.aside                          a foreign file of a native table, while it is deleted
 //! ```
 //!
 //! Nothing under `_baler` ends in `.parquet`: a reader's recursive glob must not find it.
@@ -12,10 +14,14 @@
 use std::sync::Arc;
 
 use crate::file::{FilePath, Place};
-use crate::ids::{JobId, JournalId, Partition, RangeId, Sequence, Token};
+use crate::ids::{JobId, JournalId, Partition, RangeId, Sequence, TableName, Token};
+use crate::limits::TABLE_NAME_BYTES_MAX;
 
 /// The folder below a root that belongs to Baler.
 pub const BALER_FOLDER: &str = "_baler";
+
+/// The folder below a root that holds the outputs of native tables, a folder for each attempt.
+pub const TABLES_FOLDER: &str = "tables";
 
 /// One worker's try at a range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
@@ -29,12 +35,18 @@ pub struct Attempt {
 }
 
 impl Attempt {
-    /// Everything that this attempt may have left behind lies below this folder of the root.
+    /// What this attempt writes beside its outputs, and in a plain table these too, lies below this folder of the root.
     pub fn staging_folder(&self) -> String {
-        format!(
-            "{BALER_FOLDER}/staging/{}-{}-{}",
-            self.job, self.range, self.token
-        )
+        format!("{BALER_FOLDER}/staging/{}", self.folder_name())
+    }
+
+    /// The outputs of an attempt on a native table lie in this folder of the root.
+    pub fn native_folder(&self, table: &TableName) -> String {
+        format!("{TABLES_FOLDER}/{table}/{}", self.folder_name())
+    }
+
+    fn folder_name(&self) -> String {
+        format!("{}-{}-{}", self.job, self.range, self.token)
     }
 
     /// Whether this path lies where nobody but this attempt writes.
@@ -43,17 +55,22 @@ impl Attempt {
         path.place == Place::Root && below.is_some_and(|below| below.starts_with('/'))
     }
 
+    /// Whether this path is an output of this attempt on a native table, or a write of one that was cut off. The
+    /// folder is in sight of others, so the folder alone proves nothing.
+    pub fn may_have_written(&self, journal: JournalId, table: &TableName, path: &FilePath) -> bool {
+        let name = OutputName::parse(without_cut(path.name()));
+        let own = name.is_some_and(|name| name.journal == journal && name.attempt == *self);
+        own && path.place == Place::Root && path.folder() == self.native_folder(table)
+    }
+
     /// Where part number `part` is written before it is published.
     pub fn staged(&self, part: u32) -> FilePath {
         FilePath::in_root(format!("{}/{part}.staged", self.staging_folder()))
     }
 
-    /// The final name of part number `part`.
+    /// The final name of part number `part` in a plain table. See `Job::output_path` for tables of any kind.
     pub fn output(&self, journal: JournalId, partition: &Partition, part: u32) -> FilePath {
-        let name = format!(
-            "baler-{journal}-{}-{}-{}-{part}.parquet",
-            self.job, self.range, self.token
-        );
+        let name = self.output_name(journal, part);
         let path = if partition.as_str().is_empty() {
             name
         } else {
@@ -61,12 +78,48 @@ impl Attempt {
         };
         FilePath::in_root(path)
     }
+
+    /// The name of part number `part` in a native table.
+    pub fn native_output(&self, journal: JournalId, table: &TableName, part: u32) -> FilePath {
+        let (folder, name) = (self.native_folder(table), self.output_name(journal, part));
+        FilePath::in_root(format!("{folder}/{name}"))
+    }
+
+    fn output_name(&self, journal: JournalId, part: u32) -> String {
+        format!("baler-{journal}-{}-{part}.parquet", self.folder_name())
+    }
+}
+
+/// In a directory, a name followed by `#` and a number is a write that was cut off.
+fn without_cut(name: &str) -> &str {
+    match name.rsplit_once('#') {
+        Some((whole, cut)) if number(cut).is_some() => whole,
+        _ => name,
+    }
 }
 
 /// Where a replaced file of a plain table waits for its deletion. Fixed by the commit, so the name is in the
 /// journal before the file is moved.
 pub fn aside(job: JobId, input: usize) -> FilePath {
     FilePath::in_root(format!("{BALER_FOLDER}/aside/{job}/{input}.aside"))
+}
+
+/// Where a file of a native table that Baler did not name is moved in a directory, to be compared before it is unlinked.
+/// Fixed by the entry that replaced or dropped it, so the name is in the journal before the file is moved.
+pub fn aside_when_due(replaced: Sequence, path: &FilePath) -> FilePath {
+    FilePath::in_root(format!("{BALER_FOLDER}/aside/due-{replaced}/{path}.aside"))
+}
+
+/// Where a replaced file is copied before it is deleted, if the table keeps such files: no two versions share a name.
+pub fn kept(prefix: &str, replaced: Sequence, path: &FilePath) -> String {
+    format!("{}/{replaced}/{path}", prefix.trim_end_matches('/'))
+}
+
+/// Whether a table's name can be part of a path on every store, and of no path that readers pass over.
+pub fn is_table_name(name: &str) -> bool {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.' | b'=');
+    let hidden = name.starts_with(['_', '.']);
+    !name.is_empty() && name.len() <= TABLE_NAME_BYTES_MAX && !hidden && name.bytes().all(plain)
 }
 
 /// An output's final name, taken apart.
@@ -157,6 +210,38 @@ mod tests {
                 part: 7
             }
         );
+    }
+
+    #[test]
+    fn an_attempt_knows_its_outputs_in_a_native_table_and_nothing_else_there() {
+        let (journal, table) = (JournalId(0xabc), TableName::from("events"));
+        let output = attempt().native_output(journal, &table, 7);
+        let name = "baler-00000000000000000000000000000abc-12-0-45.3-7.parquet";
+        assert_eq!(*output.path, format!("tables/events/12-0-45.3/{name}"));
+        let wrote = |path: &str| attempt().may_have_written(journal, &table, &FilePath::in_root(path));
+        assert!(wrote(&output.path) && wrote(&format!("{}#4", output.path)));
+        let other = "baler-00000000000000000000000000000abc-12-0-45.4-7.parquet";
+        for path in [
+            "tables/events/12-0-45.3/mine.parquet".to_owned(),
+            format!("tables/events/12-0-45.3/{other}"),
+            format!("tables/events/12-0-45.3/below/{name}"),
+            format!("tables/events2/12-0-45.3/{name}"),
+            format!("tables/events/12-0-45.3/{name}#"),
+            name.to_owned(),
+        ] {
+            assert!(!wrote(&path), "{path}");
+        }
+    }
+
+    #[test]
+    fn a_table_name_is_a_plain_part_of_a_path() {
+        for name in ["events", "Events-2.raw", "a=b"] {
+            assert!(is_table_name(name), "{name}");
+        }
+        let long = "x".repeat(TABLE_NAME_BYTES_MAX + 1);
+        for name in ["", "_hidden", "..", "a/b", "é", "a b", long.as_str()] {
+            assert!(!is_table_name(name), "{name}");
+        }
     }
 
     #[test]

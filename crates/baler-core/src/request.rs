@@ -36,6 +36,10 @@ pub enum Request {
         /// What it is to be.
         spec: Arc<TableSpec>,
     },
+    /// Drop a native table and all that it holds. Its name is free again when nothing of it is left.
+    DropTable(TableName),
+    /// Drop the files of a native table whose newest rows are past its retention.
+    ApplyRetention(TableName),
     /// Files were found, or handed over.
     AddFiles {
         /// For this table.
@@ -129,12 +133,10 @@ pub enum Request {
     },
     /// These were deleted, or are not there.
     ReportDeleted(Vec<FilePath>),
-    /// An ended attempt's folder was listed.
+    /// An ended attempt's folders (`State::leftover_folders`) were listed.
     ReportSweep {
         /// The attempt.
         attempt: Attempt,
-        /// Its table.
-        table: TableName,
         /// What was found.
         found: Vec<FilePath>,
         /// Whether the grace period between two sweeps counts.
@@ -150,7 +152,7 @@ pub enum Request {
         paths: Vec<FilePath>,
     },
 
-    /// Read the table as it stands, undisturbed.
+    /// Read a version of a native table, undisturbed.
     Pin {
         /// The table.
         table: TableName,
@@ -158,6 +160,8 @@ pub enum Request {
         owner: Arc<str>,
         /// For how long at most.
         lifetime: Millis,
+        /// Which version; the table as it stands, if none is named.
+        version: Option<Sequence>,
     },
     /// Done reading.
     Unpin(PinId),
@@ -244,9 +248,11 @@ pub enum Reply {
     Committed(JobSummary),
     /// The job was cancelled, because something it stands on has changed.
     JobCancelled(JobId),
+    /// What retention dropped.
+    Expired(Expired),
     /// Put on the deletion list.
     Due(Vec<FilePath>),
-    /// Pinned; the entry that it names is the version.
+    /// Pinned: the name of the promise. Without a version asked for, its entry is the version.
     Pinned(PinId),
     /// It cannot be done.
     Refused(Refusal),
@@ -265,6 +271,21 @@ pub struct Added {
     pub changed: Vec<FilePath>,
     /// Quarantined in this version.
     pub quarantined: u64,
+    /// Not taken: another table of this root shows the path, or is about to delete what lies there.
+    pub taken: Vec<FilePath>,
+}
+
+/// What retention dropped.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Expired {
+    /// Files.
+    pub files: u64,
+    /// Their rows.
+    pub rows: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// Whether there are more: ask again.
+    pub more: bool,
 }
 
 /// A range that a worker may work on.
@@ -306,6 +327,32 @@ pub enum Refusal {
         /// What differs, in words.
         difference: String,
     },
+    /// The settings ask for something that cannot be.
+    #[error("table {table}: {what}")]
+    WrongSettings {
+        /// The table.
+        table: TableName,
+        /// What is wrong, in words.
+        what: String,
+    },
+    /// Plain and native tables do not share a root.
+    #[error(
+        "table {0} needs a root of its own: a plain table takes whatever lies in the root for its files, \
+         so plain and native tables cannot share one"
+    )]
+    MixedRoot(TableName),
+    /// Each table costs memory in every process.
+    #[error("there are {0} tables under this root already: drop one, or begin another root")]
+    TooManyTables(usize),
+    /// It was dropped, and something of it is still on the store.
+    #[error("table {0} is being dropped: its name is free again when its files are deleted")]
+    BeingDropped(TableName),
+    /// A plain folder is not Baler's to delete.
+    #[error("table {0} is a plain folder: its files belong to those who write them, and are not dropped")]
+    CannotDrop(TableName),
+    /// The table does not say how long rows are kept.
+    #[error("table {0} has no retention: say which column holds the rows' time and how long they are kept")]
+    NoRetention(TableName),
     /// The token is not that of the range's present lease.
     #[error("the lease on range {range} of job {job} is not held under this token any more")]
     NoSuchLease {
@@ -346,4 +393,35 @@ pub enum Refusal {
     /// No such pin.
     #[error("there is no pin {0}")]
     NoSuchPin(PinId),
+    /// Every pin holds back deletion, so their number is bounded.
+    #[error("{0} versions are pinned already: unpin one, or wait until a pin's lifetime is over")]
+    TooManyPins(usize),
+    /// Plain folders have no versions.
+    #[error("table {0} is a plain folder: it has no versions, only what lies there now")]
+    NoVersions(TableName),
+    /// Something that the version shows may be gone, or the version is yet to come.
+    #[error(
+        "version {version} of table {table} cannot be read: versions {oldest} to {newest} can{}",
+        and_pinned(.pinned)
+    )]
+    VersionNotReadable {
+        /// The table.
+        table: TableName,
+        /// The version asked for.
+        version: Sequence,
+        /// The oldest that can be read.
+        oldest: Sequence,
+        /// The newest.
+        newest: Sequence,
+        /// Older ones that can be read because somebody has pinned them.
+        pinned: Vec<Sequence>,
+    },
+}
+
+fn and_pinned(versions: &[Sequence]) -> String {
+    let versions: Vec<String> = versions.iter().map(ToString::to_string).collect();
+    match versions.is_empty() {
+        true => String::new(),
+        false => format!(", and {}, which somebody has pinned", versions.join(", ")),
+    }
 }

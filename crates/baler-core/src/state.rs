@@ -68,6 +68,12 @@ pub struct Table {
     pub remembered_from: Sequence,
     /// Files that are not merged any more.
     pub quarantine: OrdMap<FilePath, Arc<Quarantined>>,
+    /// Files that left a native table, by the entry in which they left: what older versions show; see `versions`.
+    pub history: OrdMap<Sequence, OrdMap<FilePath, Arc<File>>>,
+    /// Older versions than this can be read only if they are pinned.
+    pub readable_from: Sequence,
+    /// The entry that dropped the table. It stays until nothing of it is left on the store.
+    pub dropped: Option<Sequence>,
 }
 
 /// A path that left the table.
@@ -85,6 +91,8 @@ pub struct Removed {
 pub struct Pin {
     /// The table it reads.
     pub table: TableName,
+    /// The version it reads.
+    pub version: Sequence,
     /// Who reads.
     pub owner: Arc<str>,
     /// For how long at most.
@@ -103,6 +111,8 @@ impl State {
         }
         self.forget_removed();
         self.forget_pins();
+        self.close_old_versions();
+        self.forget_dropped();
     }
 
     /// The token of the event that stands next.
@@ -116,7 +126,7 @@ impl State {
     /// The name of a pin, if the event that stands next makes one.
     pub fn next_pin(&self) -> PinId {
         PinId {
-            version: self.sequence,
+            entry: self.sequence,
             index: self.next_index,
         }
     }
@@ -139,6 +149,17 @@ impl State {
         (lease.token == attempt.token).then_some(job)
     }
 
+    /// The folders below the root in which an ended attempt may have left something.
+    pub fn leftover_folders(&self, leftover: &Leftover) -> Vec<String> {
+        let table = self.tables.get(&leftover.table);
+        let native = table.is_none_or(|table| !table.spec.catalog.publishes());
+        let outputs = native.then(|| leftover.attempt.native_folder(&leftover.table));
+        [leftover.attempt.staging_folder()]
+            .into_iter()
+            .chain(outputs)
+            .collect()
+    }
+
     /// Dropping a mark only makes durations begin later, so their number can be bounded.
     fn mark(&mut self, entry: Sequence) {
         self.marks.insert(entry, self.time);
@@ -155,11 +176,34 @@ impl State {
     }
 
     fn forget_pins(&mut self) {
-        let over = |(pin, promise): &(&PinId, &Pin)| self.has_passed(promise.lifetime, pin.version);
+        let over = |(pin, promise): &(&PinId, &Pin)| self.has_passed(promise.lifetime, pin.entry);
         let over: Vec<PinId> = self.pins.iter().filter(over).map(|(pin, _)| *pin).collect();
         for pin in over {
-            self.pins.remove(&pin);
+            self.end_pin(pin);
         }
+    }
+
+    pub(crate) fn end_pin(&mut self, pin: PinId) {
+        if let Some(pin) = self.pins.remove(&pin) {
+            self.forget_unpinned(&pin.table);
+        }
+    }
+
+    /// A dropped table is forgotten, and its name free again, when nothing of it is left.
+    fn forget_dropped(&mut self) {
+        let dropped = self.tables.iter().filter(|(_, table)| table.is_dropped());
+        let gone = |(name, table): &(&TableName, &Table)| table.is_empty() && !self.is_left_of(name);
+        let gone: Vec<TableName> = dropped.filter(gone).map(|(name, _)| name.clone()).collect();
+        for name in gone {
+            self.tables.remove(&name);
+        }
+    }
+
+    fn is_left_of(&self, name: &TableName) -> bool {
+        self.garbage.values().any(|garbage| garbage.table == *name)
+            || self.leftovers.values().any(|leftover| leftover.table == *name)
+            || self.pins.values().any(|pin| pin.table == *name)
+            || self.jobs.values().any(|job| job.table == *name)
     }
 
     fn forget_removed(&mut self) {
@@ -182,8 +226,8 @@ impl State {
 }
 
 impl Table {
-    /// An empty table.
-    pub fn new(spec: Arc<TableSpec>) -> Self {
+    /// An empty table that began in this entry.
+    pub fn new(spec: Arc<TableSpec>, began: Sequence) -> Self {
         Self {
             spec,
             files: OrdMap::new(),
@@ -194,7 +238,20 @@ impl Table {
             removed_order: OrdMap::new(),
             remembered_from: Sequence(0),
             quarantine: OrdMap::new(),
+            history: OrdMap::new(),
+            readable_from: began,
+            dropped: None,
         }
+    }
+
+    /// Whether it was dropped and is on its way out.
+    pub fn is_dropped(&self) -> bool {
+        self.dropped.is_some()
+    }
+
+    /// Whether it holds nothing and remembers nothing.
+    fn is_empty(&self) -> bool {
+        self.is_untouched() && self.history.is_empty()
     }
 
     /// The live files of a partition.

@@ -22,6 +22,12 @@ pub struct TableSpec {
     /// What to do with a consumed path that holds something new.
     #[serde(default)]
     pub rewritten: Rewritten,
+    /// What becomes of a file whose rows are in outputs.
+    #[serde(default)]
+    pub replaced: Replaced,
+    /// Files whose newest row is older than this may be dropped; see `Request::ApplyRetention`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retention: Option<Millis>,
 }
 
 /// Where the truth about a table's live files is kept.
@@ -55,6 +61,27 @@ pub enum Rewritten {
     Add,
 }
 
+/// What becomes of a file whose rows are in outputs. `garbage` draws the ways.
+///
+/// In a native table nobody sees a replaced file but readers of older versions, so the grace period counts whatever is
+/// said here; what Baler named itself is deleted by name whatever is said here.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Replaced {
+    /// It is renamed out of sight and deleted after the grace period: for directories.
+    #[default]
+    SetAside,
+    /// It is deleted at once, in the version that was consumed: for stores, where nothing can be renamed.
+    Delete,
+    /// The same, after it was copied to `names::kept` below this prefix.
+    Keep {
+        /// Below the root, in a folder whose name begins with `_` or `.`; or a URL.
+        prefix: Arc<str>,
+    },
+    /// It stays: the store cannot delete by condition, and a name may be used again. The version stays known as
+    /// consumed, so that no listing brings its rows back; another version under the name is a new file.
+    Remember,
+}
+
 /// How the rows of a job become its outputs.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct MergeSpec {
@@ -71,6 +98,29 @@ pub struct MergeSpec {
     /// How outputs are compressed.
     #[serde(default)]
     pub codec: Codec,
+    /// The column that holds a row's time: what files' `times` are bounds of.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub row_time: Option<Arc<str>>,
+    /// A row in which this boolean column is true is a tombstone: it takes older versions of its key away, and goes
+    /// itself when nothing is left that it could take away.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub deleted: Option<Arc<str>>,
+    /// Rows go when they are old enough.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expire: Option<Expire>,
+    /// The writers' promise: no row comes into the table later than this after its row time, and versions of a key
+    /// grow with it. A keyed table needs it before a tombstone or an expired row may go.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lateness: Option<Millis>,
+}
+
+/// When rows go by themselves.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Expire {
+    /// The column that holds the time their age is counted from.
+    pub column: Arc<str>,
+    /// How old they get.
+    pub after: Millis,
 }
 
 impl Default for MergeSpec {
@@ -81,6 +131,10 @@ impl Default for MergeSpec {
             target_bytes: limits::TARGET_BYTES_DEFAULT,
             row_group_rows: limits::ROW_GROUP_ROWS_DEFAULT,
             codec: Codec::default(),
+            row_time: None,
+            deleted: None,
+            expire: None,
+            lateness: None,
         }
     }
 }

@@ -16,6 +16,41 @@ impl StoreTime {
     pub fn since(self, earlier: Self) -> Millis {
         Millis(self.unix_ms.saturating_sub(earlier.unix_ms))
     }
+
+    /// The time of rows that were this old now. Lengths beyond all time reach to its beginning.
+    pub fn rows_aged(self, age: Millis) -> RowTime {
+        let wide = i128::from(self.unix_ms) - i128::from(age.0);
+        RowTime {
+            unix_ms: i64::try_from(wide).unwrap_or(if wide < 0 { i64::MIN } else { i64::MAX }),
+        }
+    }
+}
+
+/// A time that stands in a row, as the writer of the row put it there. It is data: nothing says that it is right.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct RowTime {
+    /// Milliseconds since 1970-01-01 UTC; negative before.
+    pub unix_ms: i64,
+}
+
+/// Inclusive bounds of the times in a file's rows. They may be loose.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct TimeRange {
+    /// No row is older than this.
+    pub min: RowTime,
+    /// No row is newer than this.
+    pub max: RowTime,
+}
+
+impl TimeRange {
+    /// Bounds of both.
+    #[must_use]
+    pub fn with(self, other: Self) -> Self {
+        Self {
+            min: self.min.min(other.min),
+            max: self.max.max(other.max),
+        }
+    }
 }
 
 /// A length of time.

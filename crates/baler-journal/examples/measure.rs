@@ -14,7 +14,7 @@ use baler_core::file::{Digest, File, FilePath, Identity, KeyRange, Level, Origin
 use baler_core::ids::{JobId, JournalId, Partition, Sequence, TableName};
 use baler_core::request::Request;
 use baler_core::state::State;
-use baler_core::table::{Catalog, MergeSpec, Policy, Rewritten, SortColumn, TableSpec};
+use baler_core::table::{Catalog, MergeSpec, Policy, Replaced, Rewritten, SortColumn, TableSpec};
 use baler_core::time::{Millis, StoreTime};
 use baler_core::{Batch, Event, planner};
 use baler_journal::entry::Proposal;
@@ -63,6 +63,8 @@ async fn write_snapshot(directory: &str, files: u64) -> Outcome {
         }),
         grace: Millis::from_secs(3_600),
         rewritten: Rewritten::Report,
+        replaced: Replaced::default(),
+        retention: None,
     };
     let log = log_in(directory).await?;
     let mut events = vec![
@@ -121,6 +123,7 @@ fn file(number: u64) -> File {
             min: Box::from(number.to_be_bytes()),
             max: Box::from((number + 9).to_be_bytes()),
         }),
+        times: None,
         digest: Some(Digest(random)),
         checksum: Some(Digest(random.rotate_left(9))),
         origin: Origin::Job(JobId(number / 8)),

@@ -93,13 +93,12 @@ fn would_be_ripe(state: &State) -> bool {
         .garbage
         .values()
         .any(|item| item.stage == Stage::Waiting && over(item.since, &item.table));
-    let swept =
-        |leftover: &Leftover| leftover.swept && state.tables.keys().any(|table| over(leftover.since, table));
+    let swept = |leftover: &Leftover| leftover.swept && over(leftover.since, &leftover.table);
     garbage || state.leftovers.values().any(swept)
 }
 
 async fn sweep(root: &Root, grace: Grace) -> Result<()> {
-    let leftovers: Vec<Leftover> = root.replica.state().leftovers.values().copied().collect();
+    let leftovers: Vec<Leftover> = root.replica.state().leftovers.values().cloned().collect();
     let mut reports = Vec::new();
     for leftover in leftovers {
         let attempt = leftover.attempt;
@@ -109,7 +108,6 @@ async fn sweep(root: &Root, grace: Grace) -> Result<()> {
         }
         let report = Request::ReportSweep {
             attempt,
-            table: root.table.clone(),
             found,
             grace,
         };

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use baler_core::limits;
-use baler_core::table::{Catalog, MergeSpec, Policy, Rewritten, Rule, SortColumn, TableSpec};
+use baler_core::table::{Catalog, MergeSpec, Policy, Replaced, Rewritten, Rule, SortColumn, TableSpec};
 use baler_core::time::Millis;
 use globset::{GlobBuilder, GlobMatcher};
 
@@ -195,6 +195,8 @@ impl TableSettings {
             rewritten: self
                 .rewritten
                 .unwrap_or(if keyed { Rewritten::Add } else { Rewritten::Report }),
+            replaced: Replaced::default(),
+            retention: None,
         }
     }
 

@@ -13,8 +13,7 @@ impl State {
     pub(super) fn add_files(&mut self, table: &TableName, files: &[Arc<File>]) {
         let added = self.sequence;
         for file in files {
-            // A replaced version that was overwritten is not there to be deleted any more.
-            self.garbage.remove(&file.path);
+            self.forget_overwritten(&file.path);
         }
         let table = self.table_mut(table);
         for file in files {
@@ -27,6 +26,19 @@ impl State {
         }
     }
 
+    /// A replaced version that was overwritten is not there any more: not to be deleted, and not to be met again.
+    fn forget_overwritten(&mut self, path: &FilePath) {
+        let Some(garbage) = self.garbage.remove(path) else {
+            return;
+        };
+        let original = garbage.original.as_ref();
+        let consumed = original.map(|original| &original.identity);
+        let table = self.table_mut(&garbage.table);
+        if consumed.is_some() && table.consumed.get(path) == consumed {
+            table.consumed.remove(path);
+        }
+    }
+
     pub(super) fn lose_files(&mut self, table: &TableName, paths: &[FilePath]) {
         let at = self.sequence;
         let table = self.table_mut(table);
@@ -35,7 +47,8 @@ impl State {
                 !table.held.contains_key(path),
                 "a held file is let go only after its job ended"
             );
-            table.remove_file(path).expect("only live files are lost");
+            let file = table.remove_file(path).expect("only live files are lost");
+            table.retire(file, at);
             table.quarantine.remove(path);
             table.remember_removed(path.clone(), at, None);
         }

@@ -1,21 +1,38 @@
 //! What is left behind, and its way out.
 
 use super::leftover_key;
-use crate::file::FilePath;
-use crate::garbage::{Garbage, Leftover, Stage};
+use crate::file::{File, FilePath};
+use crate::garbage::{Garbage, Leftover, Original, Stage};
 use crate::ids::TableName;
 use crate::names::{self, Attempt};
 use crate::state::State;
 use std::sync::Arc;
 
 impl State {
-    pub(super) fn leave_behind(&mut self, attempt: Attempt) {
+    pub(super) fn leave_behind(&mut self, table: &TableName, attempt: Attempt) {
         let leftover = Leftover {
             attempt,
+            table: table.clone(),
             since: self.sequence,
             swept: false,
         };
         self.leftovers.insert(leftover_key(attempt.token), leftover);
+    }
+
+    /// A file that left the table in this entry goes on its way out, under the name that will be deleted.
+    pub(super) fn discard(&mut self, table: &TableName, file: &File, name: FilePath, stage: Stage) {
+        let garbage = Garbage {
+            table: table.clone(),
+            stage,
+            since: self.sequence,
+            added: file.added,
+            replaced: self.sequence,
+            original: Some(Original {
+                path: file.path.clone(),
+                identity: file.identity.clone(),
+            }),
+        };
+        self.garbage.insert(name, Arc::new(garbage));
     }
 
     pub(super) fn advance_garbage(&mut self, paths: &[FilePath], stage: Stage) {
@@ -49,7 +66,12 @@ impl State {
                 since,
                 ..known.unwrap_or_else(fresh)
             };
+            let (table, replaced) = (garbage.table.clone(), garbage.replaced);
+            let is_version = garbage.original.is_some() && !self.tables[&table].spec.catalog.publishes();
             self.garbage.insert(path.clone(), Arc::new(garbage));
+            if is_version {
+                self.close_versions(&table, replaced);
+            }
         }
     }
 
@@ -66,6 +88,15 @@ impl State {
                     .table_mut(&garbage.table)
                     .remember_removed(path.clone(), at, None),
             }
+        }
+    }
+
+    /// The version stays known as consumed, but for a table of which nothing will be known.
+    pub(super) fn leave_in_place(&mut self, path: &FilePath) {
+        let garbage = self.garbage.remove(path).expect("events name known garbage");
+        let table = self.table_mut(&garbage.table);
+        if table.is_dropped() {
+            table.consumed.remove(path);
         }
     }
 

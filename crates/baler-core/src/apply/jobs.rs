@@ -1,12 +1,14 @@
 //! Jobs are planned, finished, published, committed, cancelled. A job that ends leaves the table of jobs for good.
 
 use crate::file::{File, FilePath, Identity, Level, Origin, Place};
-use crate::garbage::{Garbage, Original, Stage};
+use crate::garbage::Stage;
 use crate::ids::{JobId, Partition, RangeId, Sequence, TableName};
 use crate::job::{CancelReason, Finished, Job, JobStatus, JobSummary, Output, Range, RangeStatus, Why};
 use crate::limits;
 use crate::names::{self, Attempt};
 use crate::state::State;
+use crate::table::Replaced;
+use crate::time::TimeRange;
 use std::sync::Arc;
 
 impl State {
@@ -43,6 +45,7 @@ impl State {
             output_level,
             why: why.clone(),
             merge: table.spec.merge.clone(),
+            drops: None,
             status: JobStatus::Open,
             ranges: vec![Range::default()],
             publish: Range::default(),
@@ -112,9 +115,12 @@ impl State {
         if job.status == JobStatus::Open {
             self.swap_files(&job);
         }
-        let plain = self.tables[&job.table].spec.catalog.publishes();
+        let spec = self.tables[&job.table].spec.clone();
         for (index, input) in job.inputs.iter().enumerate() {
-            self.discard_input(&job, index, input, plain);
+            match spec.catalog.publishes() {
+                true => self.discard_plain(&job, index, input, &spec.replaced),
+                false => self.discard(&job.table, input, input.path.clone(), Stage::Waiting),
+            }
         }
         self.end_job(&job, JobStatus::Committed, None);
     }
@@ -123,41 +129,37 @@ impl State {
         let at = self.sequence;
         let time = self.time;
         let table = self.table_mut(&job.table);
+        // Times that an attempt read from the column of then are not those of the column of now.
+        let timed = table.spec.merge.row_time == job.merge.row_time;
         for input in &job.inputs {
-            table
+            let file = table
                 .remove_file(&input.path)
                 .expect("inputs stay live until they are replaced");
+            table.retire(file, at);
             table.held.remove(&input.path);
             table.consumed.insert(input.path.clone(), input.identity.clone());
             table.remember_removed(input.path.clone(), at, None);
         }
         for output in job.outputs() {
-            table.insert_file(Arc::new(output_file(job, output, at, time)));
+            let mut file = output_file(job, output, at, time);
+            file.times = file.times.filter(|_| timed);
+            table.insert_file(Arc::new(file));
         }
     }
 
     /// A replaced input in the root goes on its way out. Sources of `--output` are never touched.
-    pub(super) fn discard_input(&mut self, job: &Job, index: usize, input: &File, plain: bool) {
-        if input.path.place == Place::Source {
+    fn discard_plain(&mut self, job: &Job, index: usize, input: &File, replaced: &Replaced) {
+        let own = matches!(input.origin, Origin::Job(_));
+        if input.path.place == Place::Source || (*replaced == Replaced::Remember && !own) {
             return;
         }
-        let original = Original {
-            path: input.path.clone(),
-            identity: input.identity.clone(),
+        let (name, stage) = match replaced {
+            Replaced::SetAside => (names::aside(job.id, index), Stage::ToSetAside),
+            Replaced::Delete | Replaced::Keep { .. } | Replaced::Remember => {
+                (input.path.clone(), Stage::Ripe)
+            }
         };
-        let (name, stage) = match plain {
-            true => (names::aside(job.id, index), Stage::ToSetAside),
-            false => (input.path.clone(), Stage::Waiting),
-        };
-        let garbage = Garbage {
-            table: job.table.clone(),
-            stage,
-            since: self.sequence,
-            added: input.added,
-            replaced: self.sequence,
-            original: Some(original),
-        };
-        self.garbage.insert(name, Arc::new(garbage));
+        self.discard(&job.table, input, name, stage);
     }
 
     pub(super) fn cancel_job(&mut self, id: JobId, why: &CancelReason) {
@@ -172,11 +174,12 @@ impl State {
             }
         }
         for (range, lease) in job.leases() {
-            self.leave_behind(Attempt {
+            let attempt = Attempt {
                 job: id,
                 range,
                 token: lease.token,
-            });
+            };
+            self.leave_behind(&job.table, attempt);
             self.count_lease(lease.watcher, -1);
         }
         self.end_job(&job, JobStatus::Cancelled, Some(why.clone()));
@@ -206,11 +209,12 @@ impl State {
 
     pub(super) fn end_job(&mut self, job: &Job, status: JobStatus, cancelled: Option<CancelReason>) {
         for (range, finished) in job.finished() {
-            self.leave_behind(Attempt {
+            let attempt = Attempt {
                 job: job.id,
                 range,
                 token: finished.token,
-            });
+            };
+            self.leave_behind(&job.table, attempt);
         }
         self.recent
             .push_back(Arc::new(summary(job, status, cancelled, self.sequence)));
@@ -265,10 +269,18 @@ fn output_file(job: &Job, output: &Output, added: Sequence, time: crate::time::S
         level: job.output_level,
         rows: output.rows,
         keys: output.keys.clone(),
+        times: output.times.or_else(|| times_of(&job.inputs)),
         digest: Some(output.digest),
         checksum: Some(output.checksum),
         origin: Origin::Job(job.id),
         added,
         apart,
     }
+}
+
+/// Bounds of the times in all these files, where all of them are known: loose bounds of what is made of them.
+fn times_of(files: &[Arc<File>]) -> Option<TimeRange> {
+    let mut times = files.iter().map(|file| file.times);
+    let first = times.next()??;
+    times.try_fold(first, |bounds, times| Some(bounds.with(times?)))
 }

@@ -45,8 +45,9 @@ impl State {
             "a lease is released under its own token"
         );
         range.status = RangeStatus::Free;
+        let table = job.table.clone();
         self.count_lease(lease.watcher, -1);
-        self.leave_behind(*attempt);
+        self.leave_behind(&table, *attempt);
     }
 
     pub(super) fn pass_leases(&mut self, which: impl Fn(&Lease) -> bool, to: WatcherId) {

@@ -5,6 +5,7 @@ mod files;
 mod garbage;
 mod jobs;
 mod leases;
+mod tables;
 
 pub(crate) use jobs::summary;
 
@@ -14,7 +15,7 @@ use crate::event::{Batch, Event};
 use crate::garbage::Stage;
 use crate::ids::{Sequence, Token};
 use crate::lease::Lease;
-use crate::state::{Pin, State, Table};
+use crate::state::{Pin, State};
 
 /// Applies an entry of the journal.
 pub fn apply(state: &mut State, batch: &Batch) {
@@ -33,12 +34,12 @@ pub fn apply_event(state: &mut State, event: &Event) {
     match event {
         Event::JournalCreated { journal } => state.journal = Some(*journal),
         Event::Ticked => {}
-        Event::TableCreated { table, spec } => {
-            state.tables.insert(table.clone(), Table::new(spec.clone()));
-        }
-        Event::TableAltered { table, spec } => state.table_mut(table).spec = spec.clone(),
+        Event::TableCreated { table, spec } => state.begin_table(table, spec),
+        Event::TableAltered { table, spec } => state.alter_table(table, spec),
+        Event::TableDropped { table } => state.drop_table(table),
         Event::FilesAdded { table, files } => state.add_files(table, files),
         Event::FilesLost { table, paths } => state.lose_files(table, paths),
+        Event::FilesExpired { table, paths, .. } => state.expire_files(table, paths),
         Event::ConsumedGone { table, paths } => {
             for path in paths {
                 state.forget_consumed(table, path, None);
@@ -66,8 +67,10 @@ pub fn apply_event(state: &mut State, event: &Event) {
             inputs,
             output_level,
             why,
+            drops,
         } => {
             state.plan_job(*job, table, partition, inputs, *output_level, why);
+            state.job_mut(*job).drops = drops.clone();
         }
         Event::RangeLeased {
             job,
@@ -100,6 +103,11 @@ pub fn apply_event(state: &mut State, event: &Event) {
         Event::SetAside { asides } => state.advance_garbage(asides, Stage::Waiting),
         Event::NothingToSetAside { asides } => state.drop_garbage(asides),
         Event::DeletionDue { table, paths } => state.declare_due(table, paths),
+        Event::LeftInPlace { paths } => {
+            for path in paths {
+                state.leave_in_place(path);
+            }
+        }
         Event::Deleted { paths } => state.drop_garbage(paths),
         Event::LeftoverSwept { attempt, empty } => state.sweep_leftover(attempt, *empty),
         Event::LeftoverForgotten { attempt } => {
@@ -109,17 +117,17 @@ pub fn apply_event(state: &mut State, event: &Event) {
             table,
             owner,
             lifetime,
+            version,
         } => {
             let pin = Pin {
                 table: table.clone(),
+                version: version.unwrap_or(state.sequence),
                 owner: owner.clone(),
                 lifetime: *lifetime,
             };
             state.pins.insert(state.next_pin(), pin);
         }
-        Event::Unpinned { pin } => {
-            state.pins.remove(pin);
-        }
+        Event::Unpinned { pin } => state.end_pin(*pin),
     }
     state.next_index += 1;
 }

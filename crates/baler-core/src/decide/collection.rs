@@ -2,17 +2,18 @@
 //! recorded. Nothing is declared due that a live or pinned version shows, or that an unfinished job may still need.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
 
+use super::files::is_ours;
 use super::{Answer, Draft};
 use crate::event::Event;
 use crate::file::{FilePath, Place};
 use crate::garbage::{Garbage, Stage};
-use crate::ids::{PinId, Sequence, TableName};
+use crate::ids::{Sequence, TableName};
 use crate::limits::DELETIONS_PER_EVENT_MAX;
 use crate::names::{Attempt, OutputName};
-use crate::request::{Grace, Refusal, Reply};
-use crate::state::State;
+use crate::request::{Grace, Reply};
+use crate::state::{State, Table};
+use crate::table::Replaced;
 use crate::time::Millis;
 
 impl Draft {
@@ -31,13 +32,23 @@ impl Draft {
     /// Answers with everything that is due, also from earlier lists whose deletion was never confirmed.
     pub(super) fn declare_due(&mut self, grace: Grace) -> Answer {
         let mut ripe: BTreeMap<TableName, Vec<FilePath>> = BTreeMap::new();
+        let mut staying: Vec<FilePath> = Vec::new();
         for (path, garbage) in &self.state.garbage {
-            if garbage.stage == Stage::Waiting && is_ripe(&self.state, path, garbage, grace) {
-                ripe.entry(garbage.table.clone()).or_default().push(path.clone());
+            if !is_ripe(&self.state, path, garbage, grace) {
+                continue;
+            }
+            match stays(&self.state, path, garbage) {
+                true => staying.push(path.clone()),
+                false => ripe.entry(garbage.table.clone()).or_default().push(path.clone()),
             }
         }
         for (table, paths) in ripe {
             self.emit_due(&table, &paths);
+        }
+        for paths in staying.chunks(DELETIONS_PER_EVENT_MAX) {
+            self.emit(Event::LeftInPlace {
+                paths: paths.to_vec(),
+            });
         }
         let due = self
             .state
@@ -55,32 +66,24 @@ impl Draft {
         Ok(Reply::Done)
     }
 
-    pub(super) fn report_sweep(
-        &mut self,
-        attempt: &Attempt,
-        table: &TableName,
-        found: &[FilePath],
-        grace: Grace,
-    ) -> Answer {
+    pub(super) fn report_sweep(&mut self, attempt: &Attempt, found: &[FilePath], grace: Grace) -> Answer {
         let key = (attempt.token.sequence, attempt.token.index);
-        let Some(leftover) = self.state.leftovers.get(&key).copied() else {
+        let Some(leftover) = self.state.leftovers.get(&key).cloned() else {
             return Ok(Reply::Due(Vec::new()));
         };
         let attempt = &leftover.attempt;
-        let length = self.table(table)?.spec.grace;
-        let found: Vec<&FilePath> = found.iter().filter(|path| attempt.may_have_left(path)).collect();
-        let named = |path: &FilePath| {
-            is_staged_output(&self.state, path)
-                || self.state.garbage.contains_key(path)
-                || is_shown(&self.state, path)
+        let length = self.state.tables[&leftover.table].spec.grace;
+        let left = |path: &&FilePath| {
+            leftover.may_hold(self.state.journal, path) && !is_rightful(&self.state, attempt, path)
         };
+        let found: BTreeSet<&FilePath> = found.iter().filter(left).collect();
         let fresh: Vec<FilePath> = found
             .iter()
             .copied()
-            .filter(|path| !named(path))
+            .filter(|path| !self.state.garbage.contains_key(*path))
             .cloned()
             .collect();
-        self.emit_due(table, &fresh);
+        self.emit_due(&leftover.table, &fresh);
         match found.is_empty() {
             true if leftover.swept && is_over(&self.state, length, leftover.since, grace) => {
                 self.emit(Event::LeftoverForgotten { attempt: *attempt });
@@ -116,26 +119,6 @@ impl Draft {
         Ok(Reply::Due(late))
     }
 
-    pub(super) fn pin(&mut self, name: &TableName, owner: &Arc<str>, lifetime: Millis) -> Answer {
-        if self.table(name)?.spec.catalog.publishes() {
-            return Err(Refusal::CannotPin(name.clone()));
-        }
-        let pin = self.state.next_pin();
-        self.emit(Event::Pinned {
-            table: name.clone(),
-            owner: owner.clone(),
-            lifetime,
-        });
-        Ok(Reply::Pinned(pin))
-    }
-
-    pub(super) fn unpin(&mut self, pin: PinId) -> Answer {
-        match self.state.pins.contains_key(&pin) {
-            true => self.done(Event::Unpinned { pin }),
-            false => Err(Refusal::NoSuchPin(pin)),
-        }
-    }
-
     pub(super) fn emit_due(&mut self, table: &TableName, paths: &[FilePath]) {
         for paths in paths.chunks(DELETIONS_PER_EVENT_MAX) {
             self.emit(Event::DeletionDue {
@@ -162,10 +145,21 @@ impl Draft {
 /// without rewriting it is on both sides of that job.
 pub(crate) fn is_ripe(state: &State, path: &FilePath, garbage: &Garbage, grace: Grace) -> bool {
     let Some(table) = state.tables.get(&garbage.table) else {
-        return true;
+        return false;
     };
-    let live = table.files.contains_key(path);
-    !live && is_over(state, table.spec.grace, garbage.since, grace) && !garbage.is_pinned(&state.pins)
+    let waited = match garbage.stage {
+        Stage::ToSetAside | Stage::Due => false,
+        Stage::Ripe => true,
+        Stage::Waiting => is_over(state, table.spec.grace, garbage.since, grace),
+    };
+    waited && !table.files.contains_key(path) && !garbage.is_pinned(&state.pins)
+}
+
+/// Whether the table says that nothing can delete just this version of a file that Baler did not name.
+fn stays(state: &State, path: &FilePath, garbage: &Garbage) -> bool {
+    let remembers = |table: &Table| table.spec.replaced == Replaced::Remember;
+    let foreign = garbage.original.is_some() && !is_ours(state, path);
+    foreign && state.tables.get(&garbage.table).is_some_and(remembers)
 }
 
 fn is_over(state: &State, length: Millis, since: Sequence, grace: Grace) -> bool {
@@ -178,21 +172,28 @@ fn is_shown(state: &State, path: &FilePath) -> bool {
     tables.any(|table| table.files.contains_key(path) || table.consumed.contains_key(path))
 }
 
-/// Whether a job that has not ended counts on this staged object.
-fn is_staged_output(state: &State, path: &FilePath) -> bool {
-    state.jobs.values().any(|job| {
-        job.finished().any(|(range, finished)| {
-            let attempt = Attempt {
-                job: job.id,
-                range,
-                token: finished.token,
-            };
-            finished
-                .outputs
-                .iter()
-                .any(|output| attempt.staged(output.part) == *path)
-        })
-    })
+/// Whether what an attempt wrote here is no leftover: the table shows it, it is a replaced file on its own way out, or the
+/// job, which has not ended, counts on it.
+fn is_rightful(state: &State, attempt: &Attempt, path: &FilePath) -> bool {
+    let replaced = state
+        .garbage
+        .get(path)
+        .is_some_and(|garbage| garbage.original.is_some());
+    let mut finished = state
+        .jobs
+        .get(&attempt.job)
+        .into_iter()
+        .flat_map(|job| job.finished());
+    let counted_on = finished.any(|(range, finished)| {
+        let by = Attempt {
+            job: attempt.job,
+            range,
+            token: finished.token,
+        };
+        let mut outputs = finished.outputs.iter();
+        outputs.any(|output| output.path == *path || by.staged(output.part) == *path)
+    });
+    replaced || counted_on || is_shown(state, path)
 }
 
 /// Whether this name says that an ended attempt of this very journal wrote it, before the listing began.

@@ -9,7 +9,7 @@ use crate::apply::summary;
 use crate::event::{Event, Quarantined, ReleaseReason};
 use crate::file::{File, FilePath, Identity};
 use crate::ids::{JobId, RangeId, Token};
-use crate::job::{CancelReason, Job, JobStatus, JobSummary};
+use crate::job::{CancelReason, Finished, Job, JobStatus, JobSummary};
 use crate::lease::{HostLock, Lease};
 use crate::limits::{INPUT_FAULTS_MAX, OPEN_JOBS_AND_HALVES_MAX};
 use crate::names::Attempt;
@@ -29,13 +29,14 @@ impl Draft {
         if attempt.range == RangeId::Publish {
             return Err(no_such_lease(&attempt));
         }
-        let plain = self.table(&job.table)?.spec.catalog.publishes();
+        let catalog = self.table(&job.table)?.spec.catalog.clone();
+        let plain = catalog.publishes();
         let inputs_now = inputs_now(&job, finish.inputs_now.as_deref(), plain)?;
         let journal = self
             .state
             .journal
             .expect("a journal has begun before anything is leased");
-        if let Err(error) = proof::check_range(&job, &attempt, journal, &finish.finished) {
+        if let Err(error) = proof::check_range(&job, &catalog, &attempt, journal, &finish.finished) {
             return self.refuse_unproved(&attempt, &job, error);
         }
         let changed = changed_inputs(&job, inputs_now);
@@ -46,7 +47,7 @@ impl Draft {
         self.emit(Event::RangeFinished {
             job: job.id,
             range: finish.range,
-            finished: finish.finished.clone(),
+            finished: bounded_keys(&finish.finished),
         });
         let merged = self.state.jobs[&job.id].clone();
         if merged.ranges.iter().any(|range| range.finished().is_none()) {
@@ -282,6 +283,15 @@ impl Draft {
     fn has_room_for_halves(&self) -> bool {
         self.state.jobs.len() + 2 <= OPEN_JOBS_AND_HALVES_MAX
     }
+}
+
+/// Key bounds stay in the state, so they are rounded to a bound.
+fn bounded_keys(finished: &Finished) -> Finished {
+    let mut finished = finished.clone();
+    for output in &mut finished.outputs {
+        output.keys = output.keys.take().and_then(|keys| keys.bounded());
+    }
+    finished
 }
 
 fn blame(file: &File, error: &Arc<str>) -> Quarantined {

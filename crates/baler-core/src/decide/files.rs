@@ -1,4 +1,4 @@
-//! Tables, and the files that come and go. Evidence from outside (a listing, a HEAD) is as old as the moment it was
+//! Files come and go. Evidence from outside (a listing, a HEAD) is as old as the moment it was
 //! begun: for a path that the state has touched since, it says nothing.
 
 use std::collections::BTreeSet;
@@ -14,7 +14,7 @@ use crate::limits::{FILES_PER_EVENT_MAX, REASON_CHARS_MAX};
 use crate::names::{self, OutputName};
 use crate::request::{Added, Refusal, Reply};
 use crate::state::{State, Table};
-use crate::table::{Catalog, Rewritten, TableSpec};
+use crate::table::{Catalog, Rewritten};
 
 impl Draft {
     pub(super) fn create_journal(&mut self, journal: JournalId) -> Answer {
@@ -24,46 +24,21 @@ impl Draft {
         }
     }
 
-    pub(super) fn create_table(&mut self, table: &TableName, spec: &Arc<TableSpec>) -> Answer {
-        match self.state.tables.get(table) {
-            None => self.done(Event::TableCreated {
-                table: table.clone(),
-                spec: spec.clone(),
-            }),
-            Some(known) if known.spec == *spec => Ok(Reply::Done),
-            Some(known) => Err(differs(
-                table,
-                difference(&known.spec, spec).unwrap_or("its settings"),
-            )),
-        }
-    }
-
-    pub(super) fn alter_table(&mut self, table: &TableName, spec: &Arc<TableSpec>) -> Answer {
-        let known = &self.table(table)?.spec;
-        if known == spec {
-            return Ok(Reply::Done);
-        }
-        let untouched = self.table(table)?.is_untouched() && known.catalog == spec.catalog;
-        match difference(known, spec).filter(|_| !untouched) {
-            Some(what) => Err(differs(table, what)),
-            None => self.done(Event::TableAltered {
-                table: table.clone(),
-                spec: spec.clone(),
-            }),
-        }
-    }
-
     pub(super) fn add_files(&mut self, name: &TableName, evidence: Sequence, files: &[Arc<File>]) -> Answer {
         let table = self.table_at(name, evidence)?;
         let mut reply = Added::default();
         let mut fresh = Vec::new();
         let mut overwritten = Vec::new();
         for file in files {
+            if is_of_another(&self.state, name, &file.path) {
+                reply.taken.push(file.path.clone());
+                continue;
+            }
             match offer(&self.state, table, evidence, file) {
-                Offer::New => fresh.push(file.clone()),
+                Offer::New => fresh.push(bounded_keys(file)),
                 Offer::Overwritten => {
                     overwritten.push(file.path.clone());
-                    fresh.push(file.clone());
+                    fresh.push(bounded_keys(file));
                 }
                 Offer::Known => reply.known += 1,
                 Offer::Later => reply.later.push(file.path.clone()),
@@ -193,10 +168,11 @@ impl Draft {
     }
 
     pub(super) fn table(&self, name: &TableName) -> Result<&Table, Refusal> {
-        self.state
-            .tables
-            .get(name)
-            .ok_or_else(|| Refusal::NoSuchTable(name.clone()))
+        match self.state.tables.get(name) {
+            None => Err(Refusal::NoSuchTable(name.clone())),
+            Some(table) if table.is_dropped() => Err(Refusal::BeingDropped(name.clone())),
+            Some(table) => Ok(table),
+        }
     }
 
     /// The table, if evidence begun at that entry still means something for it.
@@ -208,6 +184,24 @@ impl Draft {
             () if evidence >= self.state.sequence => Err(Refusal::EvidenceUnknown(evidence)),
             () => Ok(table),
         }
+    }
+}
+
+/// Whether another table shows the path, or is on its way to deleting what lies there: a file in two tables would be
+/// replaced and deleted by one of them under the eyes of the other.
+fn is_of_another(state: &State, name: &TableName, path: &FilePath) -> bool {
+    let mut others = state.tables.iter().filter(|(other, _)| *other != name);
+    others.any(|(_, table)| table.files.contains_key(path) || table.consumed.contains_key(path))
+}
+
+/// Key bounds come from outside and stay in the state: they are rounded to a bound.
+fn bounded_keys(file: &Arc<File>) -> Arc<File> {
+    match &file.keys {
+        Some(keys) if !keys.is_bounded() => Arc::new(File {
+            keys: keys.bounded(),
+            ..File::clone(file)
+        }),
+        _ => file.clone(),
     }
 }
 
@@ -262,26 +256,9 @@ fn offer(state: &State, table: &Table, evidence: Sequence, file: &File) -> Offer
 
 /// Whether an attempt of this journal wrote it. What it holds is in the table already, or an ended attempt's late
 /// write: in no case new rows.
-fn is_ours(state: &State, path: &FilePath) -> bool {
+pub(super) fn is_ours(state: &State, path: &FilePath) -> bool {
     let journal = OutputName::parse(path.name()).map(|name| name.journal);
     names::is_own_object(path) || (path.place == Place::Root && journal.is_some() && journal == state.journal)
-}
-
-/// What differs between two specs that one table cannot have one after the other.
-fn difference(known: &TableSpec, wanted: &TableSpec) -> Option<&'static str> {
-    match () {
-        () if known.catalog != wanted.catalog => Some("where its files come from"),
-        () if known.merge.sort != wanted.merge.sort => Some("its sort key"),
-        () if known.merge.rule != wanted.merge.rule => Some("its key or version column"),
-        () => None,
-    }
-}
-
-fn differs(table: &TableName, difference: &str) -> Refusal {
-    Refusal::TableDiffers {
-        table: table.clone(),
-        difference: difference.to_owned(),
-    }
 }
 
 /// Reasons come from outside and stay in the state: they are cut to a bound.
@@ -305,7 +282,7 @@ pub(super) fn bounded_reason(why: &ReleaseReason) -> ReleaseReason {
     }
 }
 
-fn cut(reason: &Arc<str>) -> Arc<str> {
+pub(super) fn cut(reason: &Arc<str>) -> Arc<str> {
     match reason.char_indices().nth(REASON_CHARS_MAX) {
         None => reason.clone(),
         Some((end, _)) => reason[..end].into(),

@@ -3,9 +3,13 @@
 
 mod collection;
 mod completion;
+mod drops;
 mod files;
 mod planning;
 mod proof;
+mod retention;
+mod tables;
+mod versions;
 mod watching;
 
 #[cfg(test)]
@@ -54,6 +58,8 @@ impl Draft {
 
             Request::CreateTable { table, spec } => self.create_table(table, spec),
             Request::AlterTable { table, spec } => self.alter_table(table, spec),
+            Request::DropTable(table) => self.drop_table(table),
+            Request::ApplyRetention(table) => self.apply_retention(table),
             Request::AddFiles {
                 table,
                 evidence,
@@ -94,10 +100,9 @@ impl Draft {
             Request::ReportDeleted(paths) => self.report_deleted(paths),
             Request::ReportSweep {
                 attempt,
-                table,
                 found,
                 grace,
-            } => self.report_sweep(attempt, table, found, *grace),
+            } => self.report_sweep(attempt, found, *grace),
             Request::ReportLateWrites {
                 table,
                 evidence,
@@ -107,7 +112,8 @@ impl Draft {
                 table,
                 owner,
                 lifetime,
-            } => self.pin(table, owner, *lifetime),
+                version,
+            } => self.pin(table, owner, *lifetime, *version),
             Request::Unpin(pin) => self.unpin(*pin),
         }
     }

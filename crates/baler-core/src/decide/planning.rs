@@ -1,6 +1,6 @@
 //! A poll: plan what the worker's capacity is evidence for, then grant what it has slots for.
 
-use super::{Answer, Draft};
+use super::{Answer, Draft, drops};
 use crate::event::Event;
 use crate::file::FilePath;
 use crate::ids::{JobId, Partition, TableName};
@@ -52,6 +52,7 @@ impl Draft {
                 }
                 bytes_left -= bytes;
                 planned += 1;
+                let drops = drops::frozen(&self.state, name, partition, &proposal.inputs);
                 self.emit(Event::JobPlanned {
                     job: self.state.next_job,
                     table: name.clone(),
@@ -59,6 +60,7 @@ impl Draft {
                     inputs: proposal.inputs,
                     output_level: proposal.output_level,
                     why: proposal.why,
+                    drops,
                 });
             }
         }
@@ -68,16 +70,16 @@ impl Draft {
     pub(super) fn plan_halves(&mut self, of: JobId, like: &crate::job::Job) {
         let (older, newer) = like.inputs.split_at(like.inputs.len() / 2);
         for half in [older, newer] {
+            let inputs: Vec<FilePath> = half.iter().map(|file| file.path.clone()).collect();
+            let drops = drops::frozen(&self.state, &like.table, &like.partition, &inputs);
             self.emit(Event::JobPlanned {
                 job: self.state.next_job,
                 table: like.table.clone(),
                 partition: like.partition.clone(),
-                inputs: half
-                    .iter()
-                    .map(|file| file.path.clone())
-                    .collect::<Vec<FilePath>>(),
+                inputs,
                 output_level: like.output_level,
                 why: crate::job::Why::Bisected { of },
+                drops,
             });
         }
     }

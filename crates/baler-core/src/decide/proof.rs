@@ -7,10 +7,12 @@ use crate::file::Digest;
 use crate::ids::JournalId;
 use crate::job::{Finished, Job};
 use crate::names::Attempt;
+use crate::table::Catalog;
 
 /// The figures of one finished range.
 pub(super) fn check_range(
     job: &Job,
+    catalog: &Catalog,
     attempt: &Attempt,
     journal: JournalId,
     finished: &Finished,
@@ -27,15 +29,24 @@ pub(super) fn check_range(
         if !parts.insert(output.part) {
             return Err(format!("{} was written twice", output.path));
         }
-        if output.path != attempt.output(journal, &job.partition, output.part) {
+        if output.path != job.output_path(catalog, journal, attempt, output.part) {
             return Err(format!(
                 "{} is not a name that this attempt may write",
                 output.path
             ));
         }
     }
-    if !finished.drops.is_empty() && !job.merge.is_keyed() {
-        return Err("rows were dropped, but the table keeps all".to_owned());
+    let mut rules = BTreeSet::new();
+    for dropped in &finished.drops {
+        if !job.allows(&dropped.rule) {
+            return Err(format!(
+                "rows were dropped by the rule {:?}, which the job does not have",
+                dropped.rule
+            ));
+        }
+        if !rules.insert(&dropped.rule) {
+            return Err(format!("rows dropped by {:?} were declared twice", dropped.rule));
+        }
     }
     let read = sum(finished.reads.iter().map(|read| read.rows));
     let written = sum(finished.outputs.iter().map(|output| output.rows));

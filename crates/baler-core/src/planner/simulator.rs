@@ -157,6 +157,7 @@ pub(super) fn file(name: &str, bytes: u64, keys: Option<(u64, u64)>) -> File {
             min: min.to_be_bytes().into(),
             max: max.to_be_bytes().into(),
         }),
+        times: None,
         digest: None,
         checksum: None,
         origin: Origin::Foreign,

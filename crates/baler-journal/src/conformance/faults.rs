@@ -19,11 +19,11 @@ use crate::store::{Fault, Gate, Operation, Store, StoreError};
 const SECOND: &str = "journal/00000000000000000002";
 /// What the third entry makes.
 const PIN: PinId = PinId {
-    version: Sequence(3),
+    entry: Sequence(3),
     index: 0,
 };
 const NO_PIN: PinId = PinId {
-    version: Sequence(1),
+    entry: Sequence(1),
     index: 0,
 };
 const THIRD: &str = "journal/00000000000000000003";

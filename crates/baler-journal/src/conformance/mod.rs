@@ -15,7 +15,7 @@ use baler_core::file::{File, FilePath, Identity, Level, Origin};
 use baler_core::ids::{JournalId, Partition, Sequence, TableName};
 use baler_core::request::{Reply, Request};
 use baler_core::state::State;
-use baler_core::table::{Catalog, MergeSpec, Policy, Rewritten, TableSpec};
+use baler_core::table::{Catalog, MergeSpec, Policy, Replaced, Rewritten, TableSpec};
 use baler_core::time::{Millis, StoreTime};
 use futures::future::BoxFuture;
 
@@ -145,6 +145,8 @@ pub fn spec(grace_secs: u64) -> Arc<TableSpec> {
         merge: Arc::new(MergeSpec::default()),
         grace: Millis::from_secs(grace_secs),
         rewritten: Rewritten::Report,
+        replaced: Replaced::default(),
+        retention: None,
     })
 }
 
@@ -169,6 +171,7 @@ pub fn add_file(table: &str, path: &str, evidence: Sequence) -> Request {
         level: Level(0),
         rows: 10,
         keys: None,
+        times: None,
         digest: None,
         checksum: None,
         origin: Origin::Foreign,
@@ -188,6 +191,7 @@ pub fn pin() -> Request {
         table: TableName::from("t"),
         owner: "reader".into(),
         lifetime: Millis::from_secs(60),
+        version: None,
     }
 }
 

@@ -10,13 +10,13 @@ use baler_core::ids::{JobId, Partition, PinId, RangeId, Sequence, TableName, Tok
 use baler_core::job::Job;
 use baler_core::names::Attempt;
 use baler_core::state::{Pin, Removed};
-use baler_core::time::{Millis, StoreTime};
+use baler_core::time::{Millis, RowTime, StoreTime, TimeRange};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::records::{
-    FileRecord, GarbageRecord, IdentityRecord, JobRecord, KeysRecord, LeftoverRecord, PathRecord, PinRecord,
-    QuarantinedRecord, RemovedRecord, Wide,
+    FileRecord, GarbageRecord, IdentityRecord, JobRecord, KeysRecord, LeftRecord, LeftoverRecord, PathRecord,
+    PinRecord, QuarantinedRecord, RemovedRecord, TimesRecord, Wide,
 };
 
 /// Why a record cannot be taken: in words, for an error that names the snapshot.
@@ -117,6 +117,7 @@ pub(super) fn file_record(file: &File) -> FileRecord {
         level,
         rows,
         keys,
+        times,
         digest,
         checksum,
         origin,
@@ -142,7 +143,36 @@ pub(super) fn file_record(file: &File) -> FileRecord {
         origin_job,
         added: added.0,
         apart: apart.map(|job| job.0),
+        times: times.as_ref().map(times_record),
     }
+}
+
+fn times_record(TimeRange { min, max }: &TimeRange) -> TimesRecord {
+    TimesRecord {
+        min_ms: min.unix_ms,
+        max_ms: max.unix_ms,
+    }
+}
+
+fn times(record: TimesRecord) -> TimeRange {
+    let time = |unix_ms| RowTime { unix_ms };
+    TimeRange {
+        min: time(record.min_ms),
+        max: time(record.max_ms),
+    }
+}
+
+pub(super) fn left_record(file: &File, at: Sequence) -> LeftRecord {
+    LeftRecord {
+        file: Some(file_record(file)),
+        partition: file.partition.to_string(),
+        at: at.0,
+    }
+}
+
+pub(super) fn left(record: LeftRecord) -> Result<(Sequence, File), Odd> {
+    let partition = Partition(record.partition.into());
+    Ok((Sequence(record.at), file(required(record.file)?, partition)?))
 }
 
 pub(super) fn file(record: FileRecord, partition: Partition) -> Result<File, Odd> {
@@ -164,6 +194,7 @@ pub(super) fn file(record: FileRecord, partition: Partition) -> Result<File, Odd
             .map_or(Origin::Foreign, |job| Origin::Job(JobId(job))),
         added: Sequence(record.added),
         apart: record.apart.map(JobId),
+        times: record.times.map(times),
     })
 }
 
@@ -204,6 +235,7 @@ pub(super) fn job_record(job: &Job) -> JobRecord {
         output_level,
         why,
         merge,
+        drops,
         status,
         ranges,
         publish,
@@ -231,6 +263,7 @@ pub(super) fn job_record(job: &Job) -> JobRecord {
         planned: planned.0,
         input_faults: *input_faults,
         last_error: last_error.as_deref().map(str::to_owned),
+        drops: drops.as_ref().map(to_json),
     }
 }
 
@@ -253,6 +286,7 @@ pub(super) fn job(record: JobRecord, share: impl Fn(File) -> Arc<File>) -> Resul
         output_level: level(record.output_level)?,
         why: from_json(&record.why)?,
         merge: from_json(&record.merge)?,
+        drops: record.drops.as_deref().map(from_json).transpose()?,
         status: from_json(&record.status)?,
         ranges: from_json(&record.ranges)?,
         publish: from_json(&record.publish)?,
@@ -275,6 +309,7 @@ pub(super) fn garbage_record(path: &FilePath, garbage: &Garbage) -> GarbageRecor
         Stage::ToSetAside => 1,
         Stage::Waiting => 2,
         Stage::Due => 3,
+        Stage::Ripe => 4,
     };
     GarbageRecord {
         path: Some(path_record(path)),
@@ -297,6 +332,7 @@ pub(super) fn garbage(record: GarbageRecord, table: TableName) -> Result<(FilePa
         1 => Stage::ToSetAside,
         2 => Stage::Waiting,
         3 => Stage::Due,
+        4 => Stage::Ripe,
         other => return Err(format!("stage {other} of garbage")),
     };
     let original = match record.original_path {
@@ -325,6 +361,7 @@ pub(super) fn leftover_record(leftover: &Leftover) -> LeftoverRecord {
                 range,
                 token: Token { sequence, index },
             },
+        table,
         since,
         swept,
     } = leftover;
@@ -339,10 +376,11 @@ pub(super) fn leftover_record(leftover: &Leftover) -> LeftoverRecord {
         token_index: *index,
         since: since.0,
         swept: *swept,
+        table: Some(table.to_string()),
     }
 }
 
-pub(super) fn leftover(record: &LeftoverRecord) -> Leftover {
+pub(super) fn leftover(record: &LeftoverRecord, table: TableName) -> Leftover {
     let token = Token {
         sequence: Sequence(record.token_sequence),
         index: record.token_index,
@@ -354,6 +392,7 @@ pub(super) fn leftover(record: &LeftoverRecord) -> Leftover {
             range,
             token,
         },
+        table,
         since: Sequence(record.since),
         swept: record.swept,
     }
@@ -362,26 +401,29 @@ pub(super) fn leftover(record: &LeftoverRecord) -> Leftover {
 pub(super) fn pin_record(id: PinId, pin: &Pin) -> PinRecord {
     let Pin {
         table,
+        version,
         owner,
         lifetime,
     } = pin;
     PinRecord {
-        version: id.version.0,
+        entry: id.entry.0,
         index: id.index,
         table: table.to_string(),
         owner: owner.as_ref().to_owned(),
         lifetime_ms: lifetime.0,
+        version: Some(version.0).filter(|_| *version != id.entry),
     }
 }
 
 pub(super) fn pin(record: PinRecord) -> (PinId, Pin) {
     let pin = Pin {
         table: TableName::from(record.table.as_str()),
+        version: Sequence(record.version.unwrap_or(record.entry)),
         owner: record.owner.into(),
         lifetime: Millis(record.lifetime_ms),
     };
     let id = PinId {
-        version: Sequence(record.version),
+        entry: Sequence(record.entry),
         index: record.index,
     };
     (id, pin)

@@ -8,7 +8,7 @@ use baler_core::state::{State, Table};
 use baler_core::time::StoreTime;
 
 use super::convert::{self, Odd, from_json, required};
-use super::records::{Header, Kind, Record, TableRecord, Trailer};
+use super::records::{Header, Kind, LeftoverRecord, Record, TableRecord, Trailer};
 use super::stream::MessageReader;
 use super::{damaged, snapshot_name};
 use crate::checksum::Checksum;
@@ -102,6 +102,8 @@ fn check_header(at: Sequence, header: &Header) -> Result<(), JournalError> {
 struct Builder {
     state: State,
     table: Option<(TableName, Table)>,
+    /// Whether the snapshot says which versions of that table can be read.
+    knows_versions: bool,
     partition: Partition,
 }
 
@@ -120,6 +122,7 @@ impl Builder {
         Self {
             state,
             table: None,
+            knows_versions: false,
             partition: Partition::from(""),
         }
     }
@@ -151,6 +154,11 @@ impl Builder {
                 let mark = convert::quarantined(record)?;
                 self.table()?.quarantine.insert(mark.path.clone(), Arc::new(mark));
             }
+            Kind::Left(record) => {
+                let (at, file) = convert::left(record)?;
+                let left = self.table()?.history.entry(at).or_default();
+                left.insert(file.path.clone(), Arc::new(file));
+            }
             Kind::Job(record) => {
                 self.end_table();
                 let table = self.state.tables.get(&TableName::from(record.table.as_str()));
@@ -169,7 +177,9 @@ impl Builder {
                 self.state.garbage.insert(path, Arc::new(garbage));
             }
             Kind::Leftover(record) => {
-                let leftover = convert::leftover(&record);
+                self.end_table();
+                let table = self.table_of_leftover(&record)?;
+                let leftover = convert::leftover(&record, table);
                 let token = leftover.attempt.token;
                 self.state
                     .leftovers
@@ -197,14 +207,20 @@ impl Builder {
 
     fn begin_table(&mut self, record: TableRecord) -> Result<(), Odd> {
         self.end_table();
-        let mut table = Table::new(from_json(&record.spec)?);
+        let readable_from = record.readable_from.map(Sequence);
+        let mut table = Table::new(from_json(&record.spec)?, readable_from.unwrap_or_default());
         table.remembered_from = Sequence(record.remembered_from);
+        table.dropped = record.dropped.map(Sequence);
+        self.knows_versions = readable_from.is_some();
         self.table = Some((TableName(record.name.into()), table));
         Ok(())
     }
 
     fn end_table(&mut self) {
-        if let Some((name, table)) = self.table.take() {
+        if let Some((name, mut table)) = self.table.take() {
+            if !self.knows_versions && !table.spec.catalog.publishes() {
+                table.readable_from = last_removal(&table);
+            }
             self.state.tables.insert(name, table);
         }
     }
@@ -234,10 +250,35 @@ impl Builder {
         known.map_or(name.clone(), |(known, _)| known.clone())
     }
 
+    /// Where it was not recorded, the job knows, or the one table that there is.
+    fn table_of_leftover(&self, record: &LeftoverRecord) -> Result<TableName, Odd> {
+        let job = JobId(record.job);
+        let open = self.state.jobs.get(&job).map(|job| &job.table);
+        let ended = || {
+            self.state
+                .recent
+                .iter()
+                .find(|ended| ended.id == job)
+                .map(|ended| &ended.table)
+        };
+        let any = || self.state.tables.keys().next();
+        match &record.table {
+            Some(name) => Ok(self.shared_name(name)),
+            None => required(open.or_else(ended).or_else(any).cloned()),
+        }
+    }
+
     fn finish(mut self) -> State {
         self.end_table();
         self.state
     }
+}
+
+/// Nothing has left the table since: all versions from then on show live files only.
+fn last_removal(table: &Table) -> Sequence {
+    let remembered = table.removed_order.get_max().map(|(at, _)| *at);
+    let forgotten = Sequence(table.remembered_from.0.saturating_sub(1));
+    remembered.unwrap_or_default().max(forgotten)
 }
 
 /// A job's input is mostly still the live file it was.

@@ -28,11 +28,14 @@ pub(super) struct Header {
 /// Every message after the header.
 #[derive(Clone, PartialEq, Message)]
 pub(super) struct Record {
-    #[prost(oneof = "Kind", tags = "1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15")]
+    #[prost(
+        oneof = "Kind",
+        tags = "1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16"
+    )]
     pub(super) kind: Option<Kind>,
 }
 
-/// `Partition` to `Quarantined` belong to the table that came last, files also to the partition that came last.
+/// `Partition` to `Quarantined`, and `Left`, belong to the table that came last, files also to the partition that came last.
 #[derive(Clone, PartialEq, Oneof)]
 pub(super) enum Kind {
     #[prost(message, tag = "1")]
@@ -67,6 +70,8 @@ pub(super) enum Kind {
     /// The last message.
     #[prost(message, tag = "15")]
     Trailer(Trailer),
+    #[prost(message, tag = "16")]
+    Left(LeftRecord),
 }
 
 #[derive(Clone, PartialEq, Message)]
@@ -133,6 +138,29 @@ pub(super) struct FileRecord {
     pub(super) added: u64,
     #[prost(uint64, optional, tag = "10")]
     pub(super) apart: Option<u64>,
+    #[prost(message, optional, tag = "11")]
+    pub(super) times: Option<TimesRecord>,
+}
+
+/// Milliseconds since 1970.
+#[derive(Clone, Copy, PartialEq, Message)]
+pub(super) struct TimesRecord {
+    #[prost(sint64, tag = "1")]
+    pub(super) min_ms: i64,
+    #[prost(sint64, tag = "2")]
+    pub(super) max_ms: i64,
+}
+
+/// A file that an older version of the table shows.
+#[derive(Clone, PartialEq, Message)]
+pub(super) struct LeftRecord {
+    #[prost(message, optional, tag = "1")]
+    pub(super) file: Option<FileRecord>,
+    #[prost(string, tag = "2")]
+    pub(super) partition: String,
+    /// The entry in which it left.
+    #[prost(uint64, tag = "3")]
+    pub(super) at: u64,
 }
 
 #[derive(Clone, PartialEq, Message)]
@@ -152,6 +180,11 @@ pub(super) struct TableRecord {
     pub(super) spec: String,
     #[prost(uint64, tag = "3")]
     pub(super) remembered_from: u64,
+    /// Absent in snapshots from before there were versions.
+    #[prost(uint64, optional, tag = "4")]
+    pub(super) readable_from: Option<u64>,
+    #[prost(uint64, optional, tag = "5")]
+    pub(super) dropped: Option<u64>,
 }
 
 #[derive(Clone, PartialEq, Message)]
@@ -223,6 +256,9 @@ pub(super) struct JobRecord {
     pub(super) input_faults: u32,
     #[prost(string, optional, tag = "14")]
     pub(super) last_error: Option<String>,
+    /// `DropsBefore` as JSON.
+    #[prost(string, optional, tag = "15")]
+    pub(super) drops: Option<String>,
 }
 
 #[derive(Clone, PartialEq, Message)]
@@ -240,7 +276,7 @@ pub(super) struct GarbageRecord {
     pub(super) path: Option<PathRecord>,
     #[prost(string, tag = "2")]
     pub(super) table: String,
-    /// 1 to be set aside, 2 waiting, 3 due.
+    /// 1 to be set aside, 2 waiting, 3 due, 4 ripe.
     #[prost(uint32, tag = "3")]
     pub(super) stage: u32,
     #[prost(uint64, tag = "4")]
@@ -271,12 +307,16 @@ pub(super) struct LeftoverRecord {
     pub(super) since: u64,
     #[prost(bool, tag = "6")]
     pub(super) swept: bool,
+    /// Absent in snapshots from before it was recorded.
+    #[prost(string, optional, tag = "7")]
+    pub(super) table: Option<String>,
 }
 
 #[derive(Clone, PartialEq, Message)]
 pub(super) struct PinRecord {
+    /// The entry that made the promise.
     #[prost(uint64, tag = "1")]
-    pub(super) version: u64,
+    pub(super) entry: u64,
     #[prost(uint32, tag = "5")]
     pub(super) index: u32,
     #[prost(string, tag = "2")]
@@ -285,6 +325,9 @@ pub(super) struct PinRecord {
     pub(super) owner: String,
     #[prost(uint64, tag = "4")]
     pub(super) lifetime_ms: u64,
+    /// Absent where it is that of the entry.
+    #[prost(uint64, optional, tag = "6")]
+    pub(super) version: Option<u64>,
 }
 
 #[derive(Clone, Copy, PartialEq, Message)]

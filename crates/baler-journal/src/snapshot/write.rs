@@ -7,8 +7,8 @@ use baler_core::state::{State, Table};
 use bytes::Bytes;
 
 use super::convert::{
-    file_record, garbage_record, identity_record, job_record, leftover_record, path_record, pin_record,
-    quarantined_record, removed_record, to_json,
+    file_record, garbage_record, identity_record, job_record, left_record, leftover_record, path_record,
+    pin_record, quarantined_record, removed_record, to_json,
 };
 use super::records::{
     ConsumedRecord, Header, HeldRecord, Kind, MarkRecord, Record, TableRecord, Trailer, WatcherRecord,
@@ -113,6 +113,9 @@ impl SnapshotWriter {
             removed_order,
             remembered_from,
             quarantine,
+            history,
+            readable_from,
+            dropped,
         } = table;
         let (name, spec) = (name.to_string(), to_json(spec));
         let remembered_from = remembered_from.0;
@@ -120,6 +123,8 @@ impl SnapshotWriter {
             name,
             spec,
             remembered_from,
+            readable_from: Some(readable_from.0),
+            dropped: dropped.map(|at| at.0),
         }))?;
         for (partition, paths) in partitions {
             self.put(Kind::Partition(partition.to_string()))?;
@@ -145,6 +150,11 @@ impl SnapshotWriter {
         }
         for mark in quarantine.values() {
             self.put(Kind::Quarantined(quarantined_record(mark)))?;
+        }
+        for (at, files) in history {
+            for file in files.values() {
+                self.put(Kind::Left(left_record(file, *at)))?;
+            }
         }
         Ok(())
     }

@@ -1,14 +1,14 @@
 //! Every part of the state survives a snapshot.
 
-use baler_core::ids::JournalId;
+use baler_core::ids::{JournalId, TableName};
 use baler_core::request::Request;
 use baler_core::state::State;
-use baler_core::time::StoreTime;
+use baler_core::time::{Millis, StoreTime};
 use baler_journal::checksum::Checksum;
 use baler_journal::snapshot;
 use proptest::prelude::*;
 
-use crate::world::next_request;
+use crate::world::{all_tables, next_request};
 
 fn step(state: &mut State, request: &Request) {
     let time = StoreTime {
@@ -23,6 +23,9 @@ fn step(state: &mut State, request: &Request) {
 fn begun() -> State {
     let mut state = State::default();
     step(&mut state, &Request::CreateJournal(JournalId(7)));
+    for event in all_tables() {
+        baler_core::apply::apply_event(&mut state, &event);
+    }
     state
 }
 
@@ -57,6 +60,26 @@ fn an_empty_state_survives_a_snapshot() {
 
 /// The property above proves nothing about a part of the state that its stories never reach.
 #[test]
+fn a_table_on_its_way_out_survives_a_snapshot() {
+    let mut state = begun();
+    for number in 0..2_000 {
+        let request = next_request(&state, number);
+        step(&mut state, &request);
+    }
+    let pin = Request::Pin {
+        table: TableName::from("native"),
+        owner: "reader".into(),
+        lifetime: Millis(1_000),
+        version: None,
+    };
+    step(&mut state, &pin);
+    step(&mut state, &Request::DropTable(TableName::from("native")));
+    let table = &state.tables[&TableName::from("native")];
+    assert!(table.is_dropped() && !table.history.is_empty() && table.files.is_empty());
+    assert_survives(&state);
+}
+
+#[test]
 fn the_stories_reach_every_part_of_the_state() {
     let mut state = begun();
     let mut unseen = vec![
@@ -85,6 +108,11 @@ fn the_stories_reach_every_part_of_the_state() {
         "errors",
         "compacted",
         "finished",
+        "times",
+        "history",
+        "older pins",
+        "ripe",
+        "drops",
     ];
     for number in 0..6_000 {
         let request = next_request(&state, number);
@@ -106,7 +134,7 @@ fn is_reached(state: &State, part: &str) -> bool {
     };
     match part {
         "marks" => state.marks.len() > 1,
-        "tables" => state.tables.len() == 4,
+        "tables" => state.tables.len() == 5,
         "jobs" => state.jobs.len() > 1,
         "next_job" => state.next_job.0 > 1,
         "recent" => state.recent.len() > 1,
@@ -130,6 +158,14 @@ fn is_reached(state: &State, part: &str) -> bool {
         "apart" => any_file(&|file| file.apart.is_some()),
         "origin" => any_file(&|file| file.origin != baler_core::file::Origin::Foreign),
         "errors" => any_job(&|job| job.last_error.is_some() && job.input_faults > 0),
+        "times" => any_file(&|file| file.times.is_some()),
+        "history" => any_table(&|table| !table.history.is_empty() && table.readable_from.0 > 1),
+        "older pins" => state.pins.iter().any(|(id, pin)| pin.version < id.entry),
+        "ripe" => {
+            let mut garbage = state.garbage.values();
+            garbage.any(|garbage| garbage.stage == baler_core::garbage::Stage::Ripe)
+        }
+        "drops" => any_job(&|job| job.drops.is_some()),
         "compacted" => any_job(&|job| job.status == baler_core::job::JobStatus::Compacted),
         "finished" => any_job(&|job| job.finished().next().is_some()),
         other => panic!("no such part: {other}"),

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use baler_core::event::{Quarantined, ReleaseReason};
+use baler_core::event::{Event, Quarantined, ReleaseReason};
 use baler_core::file::{Digest, File, FilePath, Identity, KeyRange, Level, Origin, Place};
 use baler_core::garbage::Stage;
 use baler_core::ids::{JobId, Partition, RangeId, Sequence, TableName, WatcherId, WorkerId};
@@ -11,8 +11,10 @@ use baler_core::lease::HostLock;
 use baler_core::names::Attempt;
 use baler_core::request::{Finish, Grace, Poll, Request, Scope};
 use baler_core::state::{State, Table};
-use baler_core::table::{Catalog, Codec, Leveled, MergeSpec, Policy, Rewritten, Rule, SortColumn, TableSpec};
-use baler_core::time::{Millis, StoreTime};
+use baler_core::table::{
+    Catalog, Codec, Expire, Leveled, MergeSpec, Policy, Replaced, Rewritten, Rule, SortColumn, TableSpec,
+};
+use baler_core::time::{Millis, RowTime, StoreTime, TimeRange};
 
 /// Small numbers, taken one after another from a large one.
 struct Draw(u64);
@@ -37,7 +39,7 @@ impl Draw {
 /// Something that might be asked now; `Tick` where there is nothing to ask about.
 pub(crate) fn next_request(state: &State, number: u64) -> Request {
     let mut draw = Draw(number);
-    let asked = match draw.below(24) {
+    let asked = match draw.below(25) {
         0 => Some(create_table(&mut draw)),
         1..=6 => add_files(state, &mut draw),
         7..=9 => Some(poll(&mut draw)),
@@ -53,6 +55,7 @@ pub(crate) fn next_request(state: &State, number: u64) -> Request {
         20 => report_deleted(state, &mut draw),
         21 => sweep(state, &mut draw),
         22 => watching(state, &mut draw),
+        23 => Some(Request::ApplyRetention(table_name(0))),
         _ => state
             .jobs
             .keys()
@@ -64,13 +67,31 @@ pub(crate) fn next_request(state: &State, number: u64) -> Request {
 }
 
 fn table_name(number: u64) -> TableName {
-    TableName::from(["native", "in-place", "output", "keyed"][number as usize])
+    TableName::from(["native", "in-place", "output", "keyed", "store"][number as usize])
+}
+
+const TABLES: u64 = 5;
+
+/// A table of each kind, as no root would have them beside each other.
+pub(crate) fn all_tables() -> Vec<Event> {
+    let created = |number| Event::TableCreated {
+        table: table_name(number),
+        spec: spec(number),
+    };
+    (0..TABLES).map(created).collect()
 }
 
 fn create_table(draw: &mut Draw) -> Request {
-    let number = draw.below(4);
+    let number = draw.below(TABLES);
+    Request::CreateTable {
+        table: table_name(number),
+        spec: spec(number),
+    }
+}
+
+fn spec(number: u64) -> Arc<TableSpec> {
     let catalog = match number {
-        1 => Catalog::InPlace,
+        1 | 4 => Catalog::InPlace,
         2 => Catalog::Output {
             source: "file:///data/é".into(),
         },
@@ -87,23 +108,40 @@ fn create_table(draw: &mut Draw) -> Request {
             version: "v".into(),
         },
         codec: Codec::Snappy,
+        row_time: Some("t".into()),
+        deleted: Some("gone".into()),
+        expire: Some(Expire {
+            column: "t".into(),
+            after: Millis(500),
+        }),
+        lateness: Some(Millis(100)),
+        ..MergeSpec::default()
+    };
+    let timed = MergeSpec {
+        row_time: Some("t".into()),
         ..MergeSpec::default()
     };
     let spec = TableSpec {
         catalog,
         policy: Policy::Leveled(Leveled::default()),
-        merge: Arc::new(if number == 3 { keyed } else { MergeSpec::default() }),
+        merge: Arc::new(match number {
+            0 => timed,
+            3 => keyed,
+            _ => MergeSpec::default(),
+        }),
         grace: Millis(50),
         rewritten: if number == 3 {
             Rewritten::Add
         } else {
             Rewritten::Report
         },
+        replaced: match number {
+            4 => Replaced::Delete,
+            _ => Replaced::SetAside,
+        },
+        retention: Some(Millis(60_000)).filter(|_| number == 0),
     };
-    Request::CreateTable {
-        table: table_name(number),
-        spec: Arc::new(spec),
-    }
+    Arc::new(spec)
 }
 
 fn some_table<'a>(state: &'a State, draw: &mut Draw) -> Option<(&'a TableName, &'a Table)> {
@@ -117,7 +155,7 @@ fn add_files(state: &State, draw: &mut Draw) -> Option<Request> {
         _ => Place::Root,
     };
     let files = (0..1 + draw.below(4))
-        .map(|_| Arc::new(file(place, draw)))
+        .map(|_| Arc::new(file(name, place, draw)))
         .collect();
     Some(Request::AddFiles {
         table: name.clone(),
@@ -126,7 +164,7 @@ fn add_files(state: &State, draw: &mut Draw) -> Option<Request> {
     })
 }
 
-fn file(place: Place, draw: &mut Draw) -> File {
+fn file(table: &TableName, place: Place, draw: &mut Draw) -> File {
     let day = draw.below(3);
     let folder = if day == 0 {
         String::new()
@@ -135,7 +173,7 @@ fn file(place: Place, draw: &mut Draw) -> File {
     };
     let path = FilePath {
         place,
-        path: format!("{folder}{}.parquet", draw.below(60)).into(),
+        path: format!("{folder}{table}-{}.parquet", draw.below(60)).into(),
     };
     let key = |draw: &mut Draw| -> Box<[u8]> { Box::new([draw.below(256) as u8, 7]) };
     let (low, high) = (key(draw), key(draw));
@@ -150,11 +188,24 @@ fn file(place: Place, draw: &mut Draw) -> File {
         level: Level(draw.below(3) as u8),
         rows: 1 + draw.below(1_000),
         keys: Some(range).filter(|_| draw.below(2) == 0),
+        times: Some(times(draw)).filter(|_| draw.below(2) == 0),
         digest: Some(Digest(u128::from(draw.below(u64::MAX)) << 70)).filter(|_| draw.below(2) == 0),
         checksum: Some(Digest(u128::MAX)).filter(|_| draw.below(3) == 0),
         origin: Origin::Foreign,
         added: Sequence(0),
         apart: Some(JobId(draw.below(9))).filter(|_| draw.below(9) == 0),
+    }
+}
+
+/// Before and after 1970.
+fn times(draw: &mut Draw) -> TimeRange {
+    let mut time = || RowTime {
+        unix_ms: draw.below(100_000) as i64 - 90_000,
+    };
+    let (one, other) = (time(), time());
+    TimeRange {
+        min: one.min(other),
+        max: one.max(other),
     }
 }
 
@@ -206,7 +257,7 @@ fn finish(state: &State, draw: &mut Draw) -> Option<Request> {
     };
     let reads: Vec<InputRead> = job.inputs.iter().map(read).collect();
     let dropped = Dropped {
-        rule: "rule".into(),
+        rule: Dropped::LAST_WRITE_WINS.into(),
         rows: 1,
         digest: Digest(3),
     };
@@ -215,12 +266,18 @@ fn finish(state: &State, draw: &mut Draw) -> Option<Request> {
     let digest: Digest = reads.iter().map(|read| read.digest).sum();
     let output = Output {
         part: 0,
-        path: attempt.output(state.journal?, &job.partition, 0),
+        path: job.output_path(
+            &state.tables.get(&job.table)?.spec.catalog,
+            state.journal?,
+            &attempt,
+            0,
+        ),
         bytes: 5_000,
         rows: reads.iter().map(|read| read.rows).sum::<u64>() - drops.len() as u64,
         digest: Digest(digest.0.wrapping_sub(dropped.0)),
         checksum: Digest(9),
         keys: job.inputs[0].keys.clone(),
+        times: job.inputs[0].times,
     };
     let finished = Finished {
         token: attempt.token,
@@ -318,6 +375,8 @@ fn pin_or_unpin(state: &State, draw: &mut Draw) -> Option<Request> {
         table: table.clone(),
         owner: "reader".into(),
         lifetime: Millis(draw.below(500)),
+        version: Some(Sequence(state.sequence.0.saturating_sub(draw.below(3))))
+            .filter(|_| draw.below(2) == 0),
     })
 }
 
@@ -350,7 +409,6 @@ fn report_deleted(state: &State, draw: &mut Draw) -> Option<Request> {
 
 fn sweep(state: &State, draw: &mut Draw) -> Option<Request> {
     let leftover = draw.one_of(state.leftovers.values())?;
-    let (table, _) = some_table(state, draw)?;
     let found = if draw.below(2) == 0 {
         vec![leftover.attempt.staged(0)]
     } else {
@@ -359,7 +417,6 @@ fn sweep(state: &State, draw: &mut Draw) -> Option<Request> {
     let grace = grace(draw);
     Some(Request::ReportSweep {
         attempt: leftover.attempt,
-        table: table.clone(),
         found,
         grace,
     })

@@ -179,6 +179,7 @@ fn fate(state: &State, garbage: &Garbage, grace: Grace) -> (bool, String) {
         .map_or(0, |table| table.spec.grace.0);
     match garbage.stage {
         Stage::Due => (true, "on the deletion list".to_owned()),
+        Stage::Ripe => (true, replaced),
         Stage::ToSetAside => (grace == Grace::Waived, format!("{replaced}; to be set aside")),
         Stage::Waiting if grace == Grace::Waived => (true, replaced),
         Stage::Waiting => {

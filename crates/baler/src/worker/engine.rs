@@ -192,6 +192,7 @@ fn finished(order: &Order, report: &Report) -> Finished {
         digest: spec::digest_of(output.digest),
         checksum: Digest(output.checksum),
         keys: output.keys.as_ref().map(spec::key_range_of),
+        times: None,
     });
     let reads = report.inputs.iter().map(|input| InputRead {
         rows: input.rows_read,

@@ -86,13 +86,11 @@ fn due_paths_cannot_be_added_or_pinned() {
         later: paths(["a"]),
         ..Added::default()
     });
-    for table in [NATIVE, PLACE] {
-        story
-            .clone()
-            .when(add(table, evidence, ["a@2"]))
-            .nothing()
-            .replies(reply.clone());
-    }
+    story
+        .clone()
+        .when(add(NATIVE, evidence, ["a@2"]))
+        .nothing()
+        .replies(reply);
     // A pin is of the version that stands, and no version that stands shows what is due.
     let story = story.after(pin(NATIVE, GRACE));
     assert!(!story.live(NATIVE).contains(&path("a")));
@@ -148,27 +146,20 @@ fn in_place_a_file_is_set_aside_before_its_grace_begins() {
 fn a_leftover_is_forgotten_after_two_empty_sweeps_a_grace_apart() {
     let (story, attempt) = left_behind();
     let swept = Event::LeftoverSwept { attempt, empty: true };
-    let story = story
-        .when(sweep(attempt, PLACE, []))
-        .then([swept])
-        .only_once()
-        .go_on();
+    let story = story.when(sweep(attempt, [])).then([swept]).only_once().go_on();
     let forgotten = Event::LeftoverForgotten { attempt };
     let story = story.later(GRACE);
-    let told = story
-        .when(sweep(attempt, PLACE, []))
-        .then([forgotten])
-        .only_once();
+    let told = story.when(sweep(attempt, [])).then([forgotten]).only_once();
     assert!(told.go_on().state.leftovers.is_empty());
 }
 
 #[test]
 fn a_late_put_is_found_by_the_second_sweep() {
     let (story, attempt) = left_behind();
-    let story = story.after(sweep(attempt, PLACE, [])).later(GRACE);
+    let story = story.after(sweep(attempt, [])).later(GRACE);
     let staged = attempt.staged(0);
     let story = story
-        .when(sweep(attempt, PLACE, [&staged.path]))
+        .when(sweep(attempt, [&staged.path]))
         .then([
             due(PLACE, [&staged.path]),
             Event::LeftoverSwept {
@@ -179,9 +170,9 @@ fn a_late_put_is_found_by_the_second_sweep() {
         .only_once()
         .go_on();
     let story = story.after(Request::ReportDeleted(vec![staged]));
-    let story = story.after(sweep(attempt, PLACE, []));
-    story.clone().when(sweep(attempt, PLACE, [])).nothing();
-    let story = story.later(GRACE).after(sweep(attempt, PLACE, []));
+    let story = story.after(sweep(attempt, []));
+    story.clone().when(sweep(attempt, [])).nothing();
+    let story = story.later(GRACE).after(sweep(attempt, []));
     assert!(story.state.leftovers.is_empty());
 }
 
@@ -191,7 +182,7 @@ fn a_sweep_lists_nothing_outside_the_attempts_folder() {
     let neighbour = format!("{}0/0.staged", attempt.staging_folder());
     let source = format!("src:{}/0.staged", attempt.staging_folder());
     let found = ["a", "b", neighbour.as_str(), source.as_str()];
-    let told = story.when(sweep(attempt, PLACE, found));
+    let told = story.when(sweep(attempt, found));
     assert!(
         !told
             .decision
@@ -207,7 +198,7 @@ fn a_running_attempt_is_not_swept() {
     let attempt = story.attempt(0);
     let staged = attempt.staged(0).path;
     story
-        .when(sweep(attempt, PLACE, [&staged]))
+        .when(sweep(attempt, [&staged]))
         .nothing()
         .replies(Reply::Due(vec![]));
 }
@@ -216,7 +207,7 @@ fn a_running_attempt_is_not_swept() {
 fn the_outputs_of_a_job_that_does_not_add_up_are_due() {
     let story = given([added(NATIVE, ["a"]), planned(NATIVE, 0, ["a"]), leased(0)]);
     let attempt = story.attempt(0);
-    let output = attempt.output(JOURNAL, &"".into(), 0);
+    let output = output_of(story.job(0), &attempt, 0);
     let mut wrong = finish(story.job(0), &attempt);
     wrong.finished.reads[0].rows += 1;
     wrong.finished.outputs[0].rows += 1;

@@ -190,5 +190,5 @@ fn a_finished_range_is_not_a_leftover() {
     let story = story.after(request);
     assert!(story.state.leftovers.is_empty());
     let staged = attempt.staged(0).path;
-    story.when(sweep(attempt, PLACE, [&staged])).nothing();
+    story.when(sweep(attempt, [&staged])).nothing();
 }

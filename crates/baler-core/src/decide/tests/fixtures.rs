@@ -8,7 +8,7 @@ use crate::ids::{JobId, JournalId, Partition, RangeId, Sequence, TableName, Toke
 use crate::job::{Dropped, Finished, InputRead, Job, Output, Why};
 use crate::names::Attempt;
 use crate::request::{Finish, Grace, Poll, Request, Scope};
-use crate::table::{Catalog, MergeSpec, Rule, TableSpec};
+use crate::table::{Catalog, MergeSpec, Replaced, Rule, TableSpec};
 use crate::time::{Millis, StoreTime};
 
 /// One table of each kind is in every story.
@@ -16,6 +16,9 @@ pub(super) const NATIVE: &str = "native";
 pub(super) const PLACE: &str = "place";
 pub(super) const OUTPUT: &str = "output";
 pub(super) const KEYED: &str = "keyed";
+/// In place, on a store: replaced files are deleted; and where the store cannot do that by condition.
+pub(super) const STORE: &str = "store";
+pub(super) const REMEMBERING: &str = "remembering";
 
 pub(super) const JOURNAL: JournalId = JournalId(0xb);
 pub(super) const GRACE: Millis = Millis(10_000);
@@ -40,6 +43,8 @@ pub(super) fn beginning() -> Vec<Event> {
         table(PLACE, Catalog::InPlace, Rule::KeepAll),
         table(OUTPUT, source, Rule::KeepAll),
         table(KEYED, Catalog::Native, keyed),
+        on_store(STORE, Replaced::Delete),
+        on_store(REMEMBERING, Replaced::Remember),
     ]
 }
 
@@ -47,6 +52,17 @@ fn table(name: &str, catalog: Catalog, rule: Rule) -> Event {
     Event::TableCreated {
         table: name.into(),
         spec: spec(catalog, rule),
+    }
+}
+
+fn on_store(name: &str, replaced: Replaced) -> Event {
+    let spec = TableSpec {
+        replaced,
+        ..TableSpec::clone(&spec(Catalog::InPlace, Rule::KeepAll))
+    };
+    Event::TableCreated {
+        table: name.into(),
+        spec: spec.into(),
     }
 }
 
@@ -61,6 +77,8 @@ pub(super) fn spec(catalog: Catalog, rule: Rule) -> Arc<TableSpec> {
         merge: merge.into(),
         grace: GRACE,
         rewritten: Default::default(),
+        replaced: Default::default(),
+        retention: None,
     })
 }
 
@@ -93,6 +111,7 @@ pub(super) fn file(name: &str) -> Arc<File> {
         level: Level(0),
         rows: ROWS,
         keys: None,
+        times: None,
         digest: None,
         checksum: None,
         origin: Origin::Foreign,
@@ -142,6 +161,7 @@ pub(super) fn planned_because<const N: usize>(table: &str, job: u64, inputs: [&s
         inputs: paths(inputs),
         output_level: Level(1),
         why,
+        drops: None,
     }
 }
 
@@ -209,10 +229,9 @@ pub(super) fn declare_due() -> Request {
     Request::DeclareDue { grace: Grace::Kept }
 }
 
-pub(super) fn sweep<const N: usize>(attempt: Attempt, table: &str, found: [&str; N]) -> Request {
+pub(super) fn sweep<const N: usize>(attempt: Attempt, found: [&str; N]) -> Request {
     Request::ReportSweep {
         attempt,
-        table: table.into(),
         found: paths(found),
         grace: Grace::Kept,
     }
@@ -223,6 +242,7 @@ pub(super) fn pin(table: &str, lifetime: Millis) -> Request {
         table: TableName::from(table),
         owner: "reader".into(),
         lifetime,
+        version: None,
     }
 }
 
@@ -233,6 +253,15 @@ pub(super) fn digest_of(file: &File) -> Digest {
         let mix = |sum: u128, byte: u8| (sum ^ u128::from(byte)).wrapping_mul(0x0100_0000_01b3);
         Digest(text.bytes().fold(0xcbf2_9ce4_8422_2325_u128 << 40, mix))
     })
+}
+
+/// Where an attempt at this job writes, by the table's name alone.
+pub(super) fn output_of(job: &Job, attempt: &Attempt, part: u32) -> FilePath {
+    let catalog = match job.table.as_str() {
+        PLACE | OUTPUT | STORE | REMEMBERING => Catalog::InPlace,
+        _ => Catalog::Native,
+    };
+    job.output_path(&catalog, JOURNAL, attempt, part)
 }
 
 /// A right result: everything that was read is written to one output.
@@ -249,12 +278,13 @@ pub(super) fn finished(job: &Job, attempt: &Attempt) -> Finished {
         token: attempt.token,
         outputs: vec![Output {
             part: 0,
-            path: attempt.output(JOURNAL, &job.partition, 0),
+            path: output_of(job, attempt, 0),
             bytes: 200,
             rows: job.rows(),
             digest: reads.iter().map(|read| read.digest).sum(),
             checksum: Digest(u128::from(job.id.0) + 1),
             keys: None,
+            times: None,
         }],
         reads,
         drops: Vec::new(),

@@ -7,9 +7,12 @@ mod fixtures;
 mod story;
 
 mod files;
+mod native;
 mod planning;
+mod tables;
 
 mod completion;
+mod drops;
 mod faults;
 mod leases;
 mod proof;
@@ -17,6 +20,9 @@ mod publishing;
 
 mod collection;
 mod pins;
+mod replaced;
+mod retention;
 mod time;
+mod versions;
 
 mod walk;

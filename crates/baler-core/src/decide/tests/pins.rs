@@ -64,6 +64,7 @@ fn two_pins_in_one_entry_are_two_promises() {
         table: table.into(),
         owner: "reader".into(),
         lifetime,
+        version: None,
     };
     let story = given([added(NATIVE, ["a"]), planned(NATIVE, 0, ["a"]), leased(0)]).and([
         pinned(NATIVE, LIFETIME),
@@ -114,7 +115,7 @@ fn plain_folders_cannot_be_pinned() {
 #[test]
 fn an_unknown_pin_is_refused() {
     let pin = PinId {
-        version: Sequence(2),
+        entry: Sequence(2),
         index: 0,
     };
     given([])

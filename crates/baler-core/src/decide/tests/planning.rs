@@ -19,6 +19,7 @@ fn planned_at(job: u64, name: &str, level: u8) -> Event {
         inputs: vec![path(name)],
         output_level: Level(level),
         why: Why::SmallFiles,
+        drops: None,
     }
 }
 
@@ -151,6 +152,7 @@ fn planning_goes_round_the_partitions() {
         inputs: vec![path("2")],
         output_level: Level(1),
         why: Why::SmallFiles,
+        drops: None,
     };
     let story = given([days, planned]).after(crate::request::Request::Cancel(JobId(0)));
     let scope = Scope::default();

@@ -4,7 +4,7 @@ use super::fixtures::*;
 use super::story::{Story, Told, given};
 use crate::file::Digest;
 use crate::ids::{JobId, RangeId};
-use crate::job::Finished;
+use crate::job::{Dropped, Finished};
 use crate::request::{Finish, Request};
 
 fn merging(table: &str) -> Story {
@@ -110,9 +110,10 @@ fn a_drop_is_declared_counted_and_allowed_by_a_rule() {
         let read = f.reads[1];
         f.outputs[0].rows -= read.rows;
         f.outputs[0].digest = f.reads[0].digest;
-        f.drops.push(dropped("last write wins", read.rows, read.digest));
+        f.drops
+            .push(dropped(Dropped::LAST_WRITE_WINS, read.rows, read.digest));
     };
-    refused(drop_b, "keeps all");
+    refused(drop_b, "which the job does not have");
     let story = offered(KEYED, drop_b).go_on();
     assert_eq!(story.state.recent[0].rows_dropped, ROWS);
     let uncounted = |f: &mut Finished| {
@@ -120,6 +121,18 @@ fn a_drop_is_declared_counted_and_allowed_by_a_rule() {
         f.drops[0].rows -= 1;
     };
     offered(KEYED, uncounted).not_proved("rows read");
+    let twice = |f: &mut Finished| {
+        drop_b(f);
+        f.drops.push(dropped(Dropped::LAST_WRITE_WINS, 0, Digest(0)));
+    };
+    offered(KEYED, twice).not_proved("declared twice");
+    for unknown in ["whim", Dropped::DELETED, Dropped::EXPIRED] {
+        let by_whim = |f: &mut Finished| {
+            drop_b(f);
+            f.drops[0].rule = unknown.into();
+        };
+        offered(KEYED, by_whim).not_proved("which the job does not have");
+    }
 }
 
 #[test]

@@ -4,7 +4,6 @@ use super::Verdict;
 use super::world::World;
 use crate::file::FilePath;
 use crate::garbage::Stage;
-use crate::ids::TableName;
 use crate::names::Attempt;
 use crate::request::{Grace, Reply, Request};
 
@@ -89,10 +88,14 @@ impl World {
     }
 
     pub(super) fn sweep(&mut self, attempt: Attempt) -> Verdict {
-        let found = self.disk.keys().filter(|path| attempt.may_have_left(path));
+        let token = (attempt.token.sequence, attempt.token.index);
+        let Some(leftover) = self.state.leftovers.get(&token) else {
+            return Ok(());
+        };
+        let journal = self.state.journal;
+        let found = self.disk.keys().filter(|path| leftover.may_hold(journal, path));
         let request = Request::ReportSweep {
             attempt,
-            table: TableName::from("place"),
             found: found.cloned().collect(),
             grace: Grace::Kept,
         };

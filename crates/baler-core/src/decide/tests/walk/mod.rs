@@ -10,10 +10,11 @@ mod rest;
 mod workers;
 mod world;
 
-use super::fixtures::{NATIVE, OUTPUT, PLACE};
+use super::fixtures::{NATIVE, OUTPUT, PLACE, REMEMBERING, STORE};
 use crate::decide::{Decision, decide};
 use crate::request::Request;
 use crate::state::State;
+use crate::time::Millis;
 use world::World;
 
 /// Decides as the product does, or a little wrong.
@@ -22,7 +23,9 @@ type Decide = fn(&State, &Request) -> Decision;
 /// What is wrong with the world, in words.
 type Verdict = Result<(), String>;
 
-const TABLES: [&str; 3] = [NATIVE, PLACE, OUTPUT];
+const TABLES: [&str; 5] = [NATIVE, PLACE, OUTPUT, STORE, REMEMBERING];
+/// How long the rows of the native table are kept.
+const RETENTION: Millis = Millis(40_000);
 const STEPS: usize = 400;
 
 /// Walks, and then rests.
@@ -40,7 +43,7 @@ fn walk(seed: u64, decide: Decide) -> Verdict {
 
 impl World {
     fn step(&mut self) -> Verdict {
-        match self.any(28) {
+        match self.any(29) {
             0..=2 => self.outsider_acts(),
             3..=4 => self.somebody_looks(),
             5..=7 => self.somebody_reports(),
@@ -54,6 +57,7 @@ impl World {
             24 => self.time_passes(),
             25 => self.reader_acts(),
             26 => self.operator_acts(),
+            27 => self.retention_is_applied(),
             _ => self.close_entry(),
         }
     }

@@ -1,5 +1,6 @@
 //! A check that cannot fail proves nothing: deliberately wrong state machines must be found out.
 
+use super::super::fixtures::{NATIVE, output_of};
 use super::{Decide, walk};
 use crate::decide::{Decision, decide};
 use crate::file::Digest;
@@ -7,6 +8,8 @@ use crate::ids::{Sequence, TableName};
 use crate::names::Attempt;
 use crate::request::Request;
 use crate::state::State;
+use crate::time::TimeRange;
+use std::sync::Arc;
 
 const SEEDS: u64 = 400;
 
@@ -32,9 +35,8 @@ fn no_token_check(state: &State, request: &Request) -> Decision {
             token: lease.token,
         };
         finish.finished.token = lease.token;
-        let (journal, partition) = (state.journal.unwrap(), &state.jobs[&finish.job].partition);
         for output in &mut finish.finished.outputs {
-            output.path = attempt.output(journal, partition, output.part);
+            output.path = output_of(&state.jobs[&finish.job], &attempt, output.part);
         }
     }
     decide(state, &Request::Finish(finish))
@@ -119,6 +121,44 @@ fn forgets_leftovers(state: &State, request: &Request) -> Decision {
     decide(&state, request)
 }
 
+/// Retention looks at the oldest row of a file.
+fn retention_drops_newer_rows(state: &State, request: &Request) -> Decision {
+    let mut state = state.clone();
+    if matches!(request, Request::ApplyRetention(_)) {
+        let native = &mut state.tables[&TableName::from(NATIVE)];
+        let files: Vec<_> = native.files.values().cloned().collect();
+        for mut file in files {
+            let times = &mut Arc::make_mut(&mut file).times;
+            *times = times.map(|times| TimeRange {
+                max: times.min,
+                ..times
+            });
+            native.files.insert(file.path.clone(), file);
+        }
+    }
+    decide(&state, request)
+}
+
+/// The collector does not know which outputs the table shows.
+fn sweeps_what_is_live(state: &State, request: &Request) -> Decision {
+    let mut state = state.clone();
+    if matches!(request, Request::ReportSweep { .. }) {
+        let native = &mut state.tables[&TableName::from(NATIVE)];
+        native.files.clear();
+    }
+    decide(&state, request)
+}
+
+/// Any version may be pinned, however much of it is gone.
+fn pins_what_is_gone(state: &State, request: &Request) -> Decision {
+    let mut state = state.clone();
+    if matches!(request, Request::Pin { .. }) {
+        let native = &mut state.tables[&TableName::from(NATIVE)];
+        native.readable_from = Sequence(1);
+    }
+    decide(&state, request)
+}
+
 macro_rules! found_out {
     ($($mutant:ident),+ $(,)?) => {
         mod found_out {
@@ -141,4 +181,7 @@ found_out!(
     collector_ignores_pins,
     forgets_what_was_consumed,
     forgets_leftovers,
+    retention_drops_newer_rows,
+    sweeps_what_is_live,
+    pins_what_is_gone,
 );

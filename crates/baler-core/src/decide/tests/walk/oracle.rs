@@ -1,12 +1,13 @@
 //! What must be so, judged by the disk and by what outsiders know.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
-use super::super::fixtures::{NATIVE, PLACE};
-use super::world::{Atom, World};
-use super::{TABLES, Verdict};
+use super::super::fixtures::{NATIVE, PLACE, REMEMBERING, STORE};
+use super::world::{Atom, Object, World};
+use super::{RETENTION, TABLES, Verdict};
 use crate::event::Event;
-use crate::file::FilePath;
+use crate::file::{File, FilePath, Identity};
 use crate::ids::{JobId, TableName};
 use crate::job::JobStatus;
 
@@ -39,8 +40,23 @@ impl World {
                     self.acknowledged.extend(rows);
                 }
             }
+            Event::FilesExpired { table, paths, .. } => return self.rows_expire(table, paths),
             Event::RangeFinished { job, .. } => return self.inputs_are_there(*job),
             _ => {}
+        }
+        Ok(())
+    }
+
+    /// Only rows past the retention go, and they do not come back.
+    fn rows_expire(&mut self, table: &TableName, paths: &[FilePath]) -> Verdict {
+        let limit = self.state.time.rows_aged(RETENTION);
+        for path in paths {
+            let rows = self.rows_of(&self.state.tables[table].files[path]).to_vec();
+            if let Some(young) = rows.iter().find(|row| self.row_times[row] >= limit) {
+                return Err(format!("row {young} is not past the retention"));
+            }
+            self.harmed.extend(&rows);
+            self.expired.extend(rows);
         }
         Ok(())
     }
@@ -61,7 +77,31 @@ impl World {
     pub(super) fn look(&mut self) -> Verdict {
         self.every_row_is_there_once()?;
         self.live_files_are_on_disk()?;
-        self.readers_miss_nothing()
+        self.readers_miss_nothing()?;
+        self.versions_are_exact()
+    }
+
+    /// A version that can be read shows what it showed when it was the newest; one that is pinned can be read.
+    fn versions_are_exact(&self) -> Verdict {
+        let native = TableName::from(NATIVE);
+        let pinned = self.state.pinned_versions(&native);
+        let newest = self.versions.range(..self.state.sequence).rev().take(12);
+        let versions = newest.map(|(version, _)| *version).chain(pinned.iter().copied());
+        for version in versions.filter(|version| *version < self.state.sequence) {
+            let named = |files: &[Arc<File>]| -> BTreeMap<FilePath, Identity> {
+                let named = files
+                    .iter()
+                    .map(|file| (file.path.clone(), file.identity.clone()));
+                named.collect()
+            };
+            match self.state.files_at(&native, version) {
+                Ok(shown) if named(&shown) == named(&self.versions[&version]) => {}
+                Ok(_) => return Err(format!("version {version} shows something else now")),
+                Err(refusal) if pinned.contains(&version) => return Err(refusal.to_string()),
+                Err(_) => {}
+            }
+        }
+        Ok(())
     }
 
     /// Guarantee 1.
@@ -73,6 +113,9 @@ impl World {
                     return Err(format!("row {atom} is in {other} and in {}", file.path));
                 }
             }
+        }
+        if let Some(back) = self.expired.iter().find(|atom| seen.contains_key(atom)) {
+            return Err(format!("row {back} was dropped by retention and is back"));
         }
         let mut wanted = self.acknowledged.difference(&self.harmed);
         match wanted.find(|atom| !seen.contains_key(atom)) {
@@ -139,9 +182,12 @@ impl World {
         if !state.watchers.is_empty() || state.tables.values().any(|table| !table.held.is_empty()) {
             return Err("something is still held".to_owned());
         }
-        if !state.tables[&TableName::from(PLACE)].consumed.is_empty() {
-            return Err("something is still consumed".to_owned());
+        for table in [NATIVE, PLACE, STORE] {
+            if !state.tables[&TableName::from(table)].consumed.is_empty() {
+                return Err(format!("something is still consumed in {table}"));
+            }
         }
+        let remembering = &state.tables[&TableName::from(REMEMBERING)];
         let marked = |path: &FilePath| {
             state
                 .tables
@@ -150,9 +196,11 @@ impl World {
         };
         let live = |path: &FilePath| state.tables.values().any(|table| table.files.contains_key(path));
         let source = crate::file::Place::Source;
-        let mut orphans = self.disk.keys().filter(|path| path.place != source);
-        match orphans.find(|path| !live(path) && !marked(path)) {
-            Some(orphan) => Err(format!("{orphan} is an orphan")),
+        let mut orphans = self.disk.iter().filter(|(path, _)| path.place != source);
+        let remembered =
+            |path: &FilePath, object: &Object| remembering.consumed.get(path) == Some(&object.identity);
+        match orphans.find(|(path, object)| !live(path) && !marked(path) && !remembered(path, object)) {
+            Some((orphan, _)) => Err(format!("{orphan} is an orphan")),
             None => Ok(()),
         }
     }

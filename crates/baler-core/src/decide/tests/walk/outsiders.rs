@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use super::super::fixtures::{NATIVE, OUTPUT};
 use super::Verdict;
-use super::world::{Sight, World, folder};
+use super::world::{Atom, Sight, World, folder};
 use crate::event::{Event, Quarantined};
 use crate::file::{File, FilePath, Place};
-use crate::ids::{JobId, TableName};
+use crate::ids::{JobId, Sequence, TableName};
 use crate::job::{JobStatus, Why};
 use crate::names::{self, OutputName};
 use crate::request::{Reply, Request};
@@ -30,7 +30,11 @@ impl World {
         self.destroy(&table, &path);
         if self.any(4) > 0 {
             let rows = 1 + self.any(3);
-            let atoms = (0..rows).map(|_| self.number()).collect();
+            let atoms: Vec<Atom> = (0..rows).map(|_| self.number()).collect();
+            for atom in &atoms {
+                let age = Millis(self.any(60_000) as u64);
+                self.row_times.insert(*atom, self.state.time.rows_aged(age));
+            }
             self.write(&path, atoms);
         }
         Ok(())
@@ -76,6 +80,8 @@ impl World {
         let own = |path: &FilePath| OutputName::parse(path.name()).is_some();
         let objects = || self.disk.iter().filter(|(path, _)| below(path));
         let foreign = objects().filter(|(path, _)| path.place == place && !own(path));
+        let outputs = self.disk.keys().filter(|path| own(path));
+        let native = format!("{}/{table}/", names::TABLES_FOLDER);
         let known = &self.state.tables[table];
         let remembered = known
             .files
@@ -86,9 +92,8 @@ impl World {
             table: table.clone(),
             evidence: self.known(),
             found: foreign.map(|(path, object)| self.file(path, object)).collect(),
-            own: objects()
-                .map(|(path, _)| path)
-                .filter(|path| own(path))
+            own: outputs
+                .filter(|path| below(path) || path.path.starts_with(&native))
                 .cloned()
                 .collect(),
             missing: remembered
@@ -167,6 +172,7 @@ impl World {
             inputs,
             output_level: crate::file::Level(1),
             why: Why::SmallFiles,
+            drops: None,
         });
         Ok(())
     }
@@ -200,15 +206,27 @@ impl World {
             self.readers.remove(&pin);
             return self.ask(&Request::Unpin(pin)).map(drop);
         }
-        let lifetime = Millis(self.any(40_000) as u64);
-        let reply = self.ask(&super::super::fixtures::pin(NATIVE, lifetime))?;
+        let back = self.any(30) as u64;
+        let version = Sequence(self.known().0.saturating_sub(back));
+        let version = Some(version).filter(|_| self.chance(2));
+        let request = Request::Pin {
+            table: NATIVE.into(),
+            owner: "reader".into(),
+            lifetime: Millis(self.any(40_000) as u64),
+            version,
+        };
+        let reply = self.ask(&request)?;
         // The version that is pinned is the one that the whole entry leads to.
         self.close_entry()?;
         if let Reply::Pinned(pin) = reply {
-            let files = self.state.tables[&TableName::from(NATIVE)].files.values();
-            self.readers.insert(pin, files.cloned().collect());
+            let files = self.versions[&version.unwrap_or(pin.entry)].clone();
+            self.readers.insert(pin, files);
         }
         Ok(())
+    }
+
+    pub(super) fn retention_is_applied(&mut self) -> Verdict {
+        self.ask(&Request::ApplyRetention(NATIVE.into())).map(drop)
     }
 
     pub(super) fn time_passes(&mut self) -> Verdict {

@@ -1,8 +1,8 @@
 //! Faults stop, and everything that is owed gets done.
 
-use super::super::fixtures::{CHIEF, GRACE, NATIVE, OUTPUT, PLACE};
-use super::Verdict;
+use super::super::fixtures::{CHIEF, GRACE};
 use super::world::{Try, World};
+use super::{TABLES, Verdict};
 use crate::event::ReleaseReason;
 use crate::file::FilePath;
 use crate::garbage::Stage;
@@ -54,7 +54,7 @@ impl World {
     }
 
     fn look_at_everything(&mut self) -> Verdict {
-        for table in [NATIVE, PLACE, OUTPUT] {
+        for table in TABLES {
             self.close_entry()?;
             let sight = self.sight(&TableName::from(table));
             self.report_missing(&sight)?;

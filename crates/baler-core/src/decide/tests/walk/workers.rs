@@ -1,6 +1,6 @@
 //! Workers merge, finish and publish, some of them long after they lost their lease; watchers judge each other.
 
-use super::super::fixtures::{CHIEF, DEPUTY, JOURNAL, LONER, NATIVE, poll, published};
+use super::super::fixtures::{CHIEF, DEPUTY, LONER, NATIVE, output_of, poll, published};
 use super::Verdict;
 use super::outsiders::staged_objects;
 use super::world::{Atom, Try, World, digest};
@@ -73,7 +73,8 @@ impl World {
         let parts = parts.into_iter().filter(|part| !part.is_empty());
         let mut outputs = Vec::new();
         for (part, atoms) in (0..).zip(parts) {
-            let path = attempt.output(JOURNAL, &job.partition, part);
+            let path = output_of(job, &attempt, part);
+            let times = self.times_of(&atoms).filter(|_| self.chance(2));
             self.archive.insert((path.clone(), None), atoms.clone());
             outputs.push(Output {
                 part,
@@ -83,6 +84,7 @@ impl World {
                 digest: digest(&atoms),
                 checksum: Digest(1),
                 keys: None,
+                times,
             });
             let written = if plain { attempt.staged(part) } else { path };
             self.write(&written, atoms);

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use super::super::fixtures::beginning;
-use super::{Decide, TABLES, Verdict};
+use super::super::fixtures::{NATIVE, beginning, spec};
+use super::{Decide, RETENTION, TABLES, Verdict};
 use crate::event::{Batch, Event};
 use crate::file::{Digest, File, FilePath, Identity, Level, Origin};
 use crate::ids::{Partition, PinId, Sequence, TableName};
@@ -13,7 +13,8 @@ use crate::job::Finished;
 use crate::names::{self, OutputName};
 use crate::request::{Grant, Reply, Request};
 use crate::state::State;
-use crate::time::{Millis, StoreTime};
+use crate::table::{Catalog, MergeSpec, Rule, TableSpec};
+use crate::time::{Millis, RowTime, StoreTime, TimeRange};
 
 /// A row. Every row that an outsider writes is another one.
 pub(super) type Atom = u64;
@@ -51,6 +52,12 @@ pub(super) struct World {
     pub(super) lists: Vec<FilePath>,
     /// What pinned readers read: names and versions.
     pub(super) readers: BTreeMap<PinId, Vec<Arc<File>>>,
+    /// What every version of the native table showed.
+    pub(super) versions: BTreeMap<Sequence, Vec<Arc<File>>>,
+    /// When rows say that they were made.
+    pub(super) row_times: BTreeMap<Atom, RowTime>,
+    /// Rows that retention dropped.
+    pub(super) expired: BTreeSet<Atom>,
     /// The rows of every version that ever was; of an output under its name alone.
     pub(super) archive: BTreeMap<(FilePath, Option<Arc<str>>), Vec<Atom>>,
     /// Rows that are in the table, as the table said.
@@ -76,6 +83,9 @@ impl World {
             tries: Vec::new(),
             lists: Vec::new(),
             readers: BTreeMap::new(),
+            versions: BTreeMap::new(),
+            row_times: BTreeMap::new(),
+            expired: BTreeSet::new(),
             archive: BTreeMap::new(),
             acknowledged: BTreeSet::new(),
             harmed: BTreeSet::new(),
@@ -91,6 +101,7 @@ impl World {
         for event in beginning() {
             world.append(event);
         }
+        world.append(with_retention());
         world
     }
 
@@ -130,6 +141,10 @@ impl World {
     }
 
     fn open_entry(&mut self) {
+        if let Some(table) = self.state.tables.get(&TableName::from(NATIVE)) {
+            let shown = table.files.values().cloned().collect();
+            self.versions.insert(self.state.sequence, shown);
+        }
         let parent_time = (self.state.sequence > Sequence(0)).then_some(self.written);
         self.state.open_batch(parent_time);
         self.entries.push(Batch {
@@ -206,6 +221,13 @@ impl World {
         identity
     }
 
+    /// Bounds of the rows' times.
+    pub(super) fn times_of(&self, atoms: &[Atom]) -> Option<TimeRange> {
+        let times = atoms.iter().filter_map(|atom| self.row_times.get(atom));
+        let (min, max) = (times.clone().min()?, times.max()?);
+        Some(TimeRange { min: *min, max: *max })
+    }
+
     pub(super) fn is_on_disk(&self, path: &FilePath, identity: &Identity) -> bool {
         self.disk
             .get(path)
@@ -235,6 +257,7 @@ impl World {
             level: Level(0),
             rows: object.atoms.len() as u64,
             keys: None,
+            times: self.times_of(&object.atoms),
             digest: None,
             checksum: None,
             origin: Origin::Foreign,
@@ -253,11 +276,30 @@ pub(super) fn digest(atoms: &[Atom]) -> Digest {
     atoms.iter().map(hash).sum()
 }
 
+fn with_retention() -> Event {
+    let spec = spec(Catalog::Native, Rule::KeepAll);
+    let merge = MergeSpec {
+        row_time: Some("t".into()),
+        ..MergeSpec::clone(&spec.merge)
+    };
+    let spec = TableSpec {
+        merge: merge.into(),
+        retention: Some(RETENTION),
+        ..TableSpec::clone(&spec)
+    };
+    Event::TableAltered {
+        table: NATIVE.into(),
+        spec: spec.into(),
+    }
+}
+
 /// The folder of a table; the outsiders' files of `--output` lie in its source.
 pub(super) fn folder(table: &TableName) -> &'static str {
     match table.as_str() {
         "native" => "n",
         "place" => "p",
+        "store" => "s",
+        "remembering" => "r",
         _ => "o",
     }
 }
