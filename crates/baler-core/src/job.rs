@@ -27,7 +27,7 @@ use crate::time::{RowTime, TimeRange};
 /// | Open → Compacted | `Finish` of the last range; in the state the outputs have taken the inputs' place |
 /// | Open → Committed | the same for a native table, in the same append |
 /// | Compacted → Committed | `Published`: every output is under its final name |
-/// | → Cancelled | inputs gone or changed, bisected, outputs lost, an operator |
+/// | → Cancelled | inputs gone, changed or expired, bisected, outputs lost, table dropped, an operator |
 ///
 /// A final state never changes again: such a job leaves the table of jobs, and only a summary of it stays.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]

@@ -6,12 +6,12 @@ use std::sync::Arc;
 use imbl::{OrdMap, OrdSet, Vector};
 
 use crate::event::Quarantined;
-use crate::file::{File, FilePath, Identity};
+use crate::file::{File, FilePath, Identity, Place};
 use crate::garbage::{Garbage, Leftover};
 use crate::ids::{JobId, JournalId, Partition, PinId, Sequence, TableName, Token, WatcherId};
 use crate::job::{Job, JobSummary};
 use crate::lease::Watcher;
-use crate::names::Attempt;
+use crate::names::{self, Attempt, OutputName};
 use crate::planner::PartitionView;
 use crate::table::TableSpec;
 use crate::time::{Millis, StoreTime};
@@ -58,7 +58,7 @@ pub struct Table {
     pub partitions: OrdMap<Partition, OrdSet<FilePath>>,
     /// Live files that an open job holds.
     pub held: OrdMap<FilePath, JobId>,
-    /// Files whose rows are in outputs, and that may still be where they were.
+    /// Files whose rows are in outputs, or were dropped by retention, and that may still be where they were.
     pub consumed: OrdMap<FilePath, Identity>,
     /// Paths that left the table lately, so that a listing begun before does not bring them back.
     pub removed: OrdMap<FilePath, Removed>,
@@ -147,6 +147,15 @@ impl State {
         let job = self.jobs.get(&attempt.job)?;
         let lease = job.range(attempt.range)?.lease()?;
         (lease.token == attempt.token).then_some(job)
+    }
+
+    /// Whether Baler named it: an output of an attempt of this journal, or an object of Baler's own folder. What an
+    /// output holds is in the table already, or an ended attempt's late write: in no case new rows. It may be deleted by
+    /// name alone; anything else only in the version that was consumed.
+    pub fn is_own(&self, path: &FilePath) -> bool {
+        let journal = OutputName::parse(path.name()).map(|name| name.journal);
+        let output = path.place == Place::Root && journal.is_some() && journal == self.journal;
+        output || names::is_own_object(path)
     }
 
     /// The folders below the root in which an ended attempt may have left something.

@@ -3,7 +3,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::files::is_ours;
 use super::{Answer, Draft};
 use crate::event::Event;
 use crate::file::{FilePath, Place};
@@ -158,7 +157,7 @@ pub(crate) fn is_ripe(state: &State, path: &FilePath, garbage: &Garbage, grace: 
 /// Whether the table says that nothing can delete just this version of a file that Baler did not name.
 fn stays(state: &State, path: &FilePath, garbage: &Garbage) -> bool {
     let remembers = |table: &Table| table.spec.replaced == Replaced::Remember;
-    let foreign = garbage.original.is_some() && !is_ours(state, path);
+    let foreign = garbage.original.is_some() && !state.is_own(path);
     foreign && state.tables.get(&garbage.table).is_some_and(remembers)
 }
 

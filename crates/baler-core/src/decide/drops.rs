@@ -62,18 +62,16 @@ fn holds_all(table: &Table, partition: &Partition, inputs: &[FilePath]) -> bool 
         _ => true,
     };
     let mut others = live().filter(|file| !inputs.contains(&file.path));
-    !others.any(|file| meets(file))
-        && !table
-            .quarantine
-            .keys()
-            .any(|path| may_be_of(table, partition, path))
+    !others.any(|file| meets(file)) && !may_hold_unread(table, partition)
 }
 
 /// Whether a quarantined file that never was live may belong to this partition once it can be read.
-fn may_be_of(table: &Table, partition: &Partition, path: &FilePath) -> bool {
+pub(super) fn may_hold_unread(table: &Table, partition: &Partition) -> bool {
     let folders_are_partitions = table.spec.catalog.publishes();
-    let live = table.files.contains_key(path);
-    !live && (!folders_are_partitions || names::folder_partition(path) == *partition)
+    let may_be_here =
+        |path: &FilePath| !folders_are_partitions || names::folder_partition(path) == *partition;
+    let mut marked = table.quarantine.keys();
+    marked.any(|path| !table.files.contains_key(path) && may_be_here(path))
 }
 
 /// Bounds of all keys in these files; `None` if those of one are not known.

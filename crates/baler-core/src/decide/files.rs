@@ -6,12 +6,11 @@ use std::sync::Arc;
 
 use super::{Answer, Draft};
 use crate::event::{Event, Quarantined, ReleaseReason};
-use crate::file::{File, FilePath, Place};
+use crate::file::{File, FilePath};
 use crate::garbage::Stage;
 use crate::ids::{JournalId, Sequence, TableName};
 use crate::job::{CancelReason, JobStatus};
 use crate::limits::{FILES_PER_EVENT_MAX, REASON_CHARS_MAX};
-use crate::names::{self, OutputName};
 use crate::request::{Added, Refusal, Reply};
 use crate::state::{State, Table};
 use crate::table::{Catalog, Rewritten};
@@ -235,7 +234,7 @@ fn offer(state: &State, table: &Table, evidence: Sequence, file: &File) -> Offer
     if table.is_quarantined(path, &file.identity) {
         return Offer::Quarantined;
     }
-    let ours = is_ours(state, path);
+    let ours = state.is_own(path);
     if let Some(live) = table.files.get(path) {
         return match () {
             () if live.identity == file.identity => Offer::Known,
@@ -252,13 +251,6 @@ fn offer(state: &State, table: &Table, evidence: Sequence, file: &File) -> Offer
         true if sourced && table.spec.rewritten == Rewritten::Report => Offer::Changed,
         _ => Offer::New,
     }
-}
-
-/// Whether an attempt of this journal wrote it. What it holds is in the table already, or an ended attempt's late
-/// write: in no case new rows.
-pub(super) fn is_ours(state: &State, path: &FilePath) -> bool {
-    let journal = OutputName::parse(path.name()).map(|name| name.journal);
-    names::is_own_object(path) || (path.place == Place::Root && journal.is_some() && journal == state.journal)
 }
 
 /// Reasons come from outside and stay in the state: they are cut to a bound.

@@ -82,6 +82,7 @@ fn check(table: &TableName, spec: &TableSpec) -> Result<(), Refusal> {
     let merge = &spec.merge;
     let keyed = merge.is_keyed();
     let plain = spec.catalog.publishes();
+    let lets_rows_go = merge.deleted.is_some() || merge.expire.is_some() || spec.retention.is_some();
     let off_row_time = |merge: &MergeSpec| {
         let expire = merge.expire.as_ref().map(|expire| &expire.column);
         keyed && expire.is_some() && expire != merge.row_time.as_ref()
@@ -100,8 +101,8 @@ fn check(table: &TableName, spec: &TableSpec) -> Result<(), Refusal> {
             "dropping deleted rows needs to know which column holds the rows' time"
         }
         () if off_row_time(merge) => "with a key, rows expire by the column that holds the rows' time",
-        () if keyed && (merge.deleted.is_some() || merge.expire.is_some()) && merge.lateness.is_none() => {
-            "with a key, dropping deleted or expired rows needs to know how late rows may come"
+        () if keyed && lets_rows_go && merge.lateness.is_none() => {
+            "with a key, dropping deleted, expired or old rows needs to know how late rows may come"
         }
         () if says_nothing(spec) => "a column or prefix has no name",
         () if says_too_much(spec) => "a column or prefix has a name of more than 1,000 bytes",

@@ -191,6 +191,63 @@ fn times_of_another_column_are_forgotten() {
     story.when(apply_retention()).nothing();
 }
 
+/// The same table with a key.
+fn keyed_table_of(files: Vec<Arc<File>>) -> Story {
+    let rule = Rule::LastWriteWins {
+        key: vec!["k".into()],
+        version: "v".into(),
+    };
+    let spec = spec(Catalog::Native, rule);
+    let merge = MergeSpec {
+        row_time: Some("t".into()),
+        lateness: Some(Millis(1_000)),
+        ..MergeSpec::clone(&spec.merge)
+    };
+    let spec = TableSpec {
+        merge: merge.into(),
+        retention: Some(RETENTION),
+        ..TableSpec::clone(&spec)
+    };
+    let altered = Event::TableAltered {
+        table: NATIVE.into(),
+        spec: spec.into(),
+    };
+    let files = Event::FilesAdded {
+        table: NATIVE.into(),
+        files,
+    };
+    given([altered, files])
+}
+
+#[test]
+fn with_a_key_nothing_that_a_dropped_row_hid_comes_to_light() {
+    // The tombstone of a row at 700,000 lies in a file that is past the limit; the row's own file is not.
+    let tombstone = || aged("tombstone", 650_000, 600_000);
+    let story = keyed_table_of(vec![tombstone(), aged("hidden row", 700_000, 100)]);
+    story.when(apply_retention()).nothing();
+    // One that stays for that reason keeps another whose rows hide its own.
+    let story = keyed_table_of(vec![
+        aged("mixed", 640_000, 100),
+        aged("stays", 800_000, 630_000),
+        aged("hides", 790_000, 780_000),
+    ]);
+    story.when(apply_retention()).nothing();
+    // Where all that stays is newer, or nothing stays, old files go.
+    let story = keyed_table_of(vec![tombstone(), aged("newer", 500_000, 100)]);
+    let wanted = expired(&story, ["tombstone"]);
+    story.when(apply_retention()).then([wanted]);
+    let story = keyed_table_of(vec![tombstone(), aged("older", 900_000, 700_000)]);
+    let wanted = expired(&story, ["older", "tombstone"]);
+    story.when(apply_retention()).then([wanted]);
+    // A file that nobody could read may hold anything.
+    let unread = Event::FilesQuarantined {
+        table: NATIVE.into(),
+        files: vec![mark("unread", "torn")],
+    };
+    let story = keyed_table_of(vec![tombstone()]).and([unread]);
+    story.when(apply_retention()).nothing();
+}
+
 #[test]
 fn retention_is_asked_for_and_for_native_tables_only() {
     for table in [NATIVE, PLACE] {

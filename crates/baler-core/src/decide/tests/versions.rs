@@ -176,7 +176,7 @@ fn a_pinned_reader_reads_its_version_through_a_thousand_commits_and_two_collecto
         .after(pin(NATIVE, LIFETIME))
         .state;
     let version = state.sequence;
-    let mut told = |state: &mut crate::State, events: Vec<Event>| {
+    let told = |state: &mut crate::State, events: Vec<Event>| {
         for event in events {
             crate::apply::apply_event(state, &event);
         }
