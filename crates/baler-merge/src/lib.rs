@@ -29,10 +29,14 @@ mod spec;
 mod digest;
 mod report;
 mod row_hash;
+mod row_time;
 
+mod at_once;
 mod decode;
 mod footer;
+mod held;
 mod limits;
+mod open_all;
 mod thrift;
 mod windows;
 
@@ -50,10 +54,12 @@ mod sorter;
 mod source;
 mod survey;
 
+mod gate;
 mod hand_over;
 mod key_range;
 mod roll;
 mod rules;
+mod sieve;
 mod statistics;
 mod write;
 
@@ -62,9 +68,10 @@ mod merge;
 
 pub use digest::Digest;
 pub use error::{FileError, MergeError};
-pub use inspect::{ColumnFacts, Facts, digest_of, inspect};
+pub use inspect::{Asked, ColumnFacts, Facts, digest_of, inspect};
 pub use io::{Input, LocalFile, MemoryFile, Output, OutputSink, Progress, Unwatched};
 pub use key_range::KeyRange;
 pub use merge::merge;
-pub use report::{Dropped, InputReport, OutputReport, Report};
-pub use spec::{Budget, Codec, MergeSpec, Rule, SortColumn};
+pub use report::{DELETED, Dropped, EXPIRED, InputReport, OLDER_VERSION, OutputReport, Report};
+pub use row_time::{RowTime, RowTimes, TimeColumn, TimeUnit};
+pub use spec::{Budget, Codec, Deleted, Expire, MergeSpec, Rule, SortColumn};

@@ -20,9 +20,6 @@ pub(crate) struct LastWriteWins {
 }
 
 impl LastWriteWins {
-    /// The name in receipts.
-    pub(crate) const NAME: &'static str = "last_write_wins";
-
     /// Judges the next rows in order.
     pub(crate) fn apply(&mut self, chunk: &Chunk) -> Result<Ruled, MergeError> {
         let mut ruled = Ruled {

@@ -97,6 +97,7 @@ impl<'a> InputRows<'a> {
     fn close(&mut self) {
         self.done = true;
         self.batches = None;
+        self.context.files[self.input].release();
         let rows_in_footer = self.context.files[self.input].rows();
         let report = InputReport {
             rows_in_footer,

@@ -245,7 +245,11 @@ fn read_footer(site: &Site, table: &Table, found: &DataFile) -> Result<Footer> {
         Err(InputError::Folder(error)) => return Err(error.into()),
     };
     let sort = spec::bounds_for_engine(&table.spec.merge);
-    let facts = match baler_merge::inspect(&input, &sort) {
+    let asked = baler_merge::Asked {
+        sort: &sort,
+        ..baler_merge::Asked::default()
+    };
+    let facts = match baler_merge::inspect(&input, &asked) {
         Ok(facts) => facts,
         Err(FileError::Refused(reason)) => return Ok(Footer::Bad(reason)),
         Err(FileError::Read(error)) => return Ok(Footer::Bad(format!("could not be read: {error}"))),

@@ -24,6 +24,9 @@ pub fn for_engine(spec: &MergeSpec) -> baler_merge::MergeSpec {
     baler_merge::MergeSpec {
         sort: sort_for_engine(&spec.sort),
         rule,
+        row_time: None,
+        deleted: None,
+        expire: None,
         target_file_bytes: spec.target_bytes,
         row_group_rows: usize::try_from(spec.row_group_rows).unwrap_or(usize::MAX),
         codec,

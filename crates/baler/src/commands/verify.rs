@@ -84,7 +84,7 @@ fn check(site: &Site, file: &File, digest: Option<Digest>) -> Result<(), String>
     let input = FolderInput::open(site.folder_of(&file.path), &file.path, &file.identity);
     let input = input.map_err(|error| error.to_string())?;
     let input: Arc<dyn Input> = Arc::new(NamedInput::new(&file.path, input));
-    let facts = baler_merge::inspect(&input, &[]).map_err(|error| error.to_string())?;
+    let facts = baler_merge::inspect(&input, &baler_merge::Asked::default()).map_err(|error| error.to_string())?;
     if facts.rows != file.rows {
         return Err(format!(
             "{} rows in its footer, {} on record",
