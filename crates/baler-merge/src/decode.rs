@@ -126,7 +126,7 @@ impl OpenFile {
     }
 
     /// Begins to decode.
-    pub(crate) fn read(&self, reading: Reading) -> Result<Batches, FileError> {
+    pub(crate) fn read(&self, reading: &Reading) -> Result<Batches, FileError> {
         if reading.columns.is_none() && self.is_worth_holding(reading.window_bytes) {
             self.input.hold()?;
         }

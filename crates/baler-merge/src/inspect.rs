@@ -114,7 +114,7 @@ pub fn digest_of(
         batch_rows: batch_rows(batch_bytes, row_bytes(&file)),
         window_bytes: 1 << 20,
     };
-    let mut batches = file.read(reading)?;
+    let mut batches = file.read(&reading)?;
     let (mut rows, mut digest) = (0, Digest::EMPTY);
     while let Some(batch) = batches.next()? {
         if progress.cancelled() {

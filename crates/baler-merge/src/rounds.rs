@@ -169,7 +169,8 @@ fn spill_inputs(
         let reading = Reading {
             columns: None,
             batch_rows: batch_rows(shares.chunk.bytes, row_bytes(&context.files[input])),
-            window_bytes: shares.window_bytes(4, context.files[input].leaves()),
+            // The writer, which is not at work yet, lends its share.
+            window_bytes: shares.window_bytes(1, context.files[input].leaves()),
         };
         let mut rows = InputRows::new(context, input, reading);
         while let Some((rows, first)) = rows.next_rows()? {

@@ -24,7 +24,7 @@ pub struct RowTimes {
 
 /// What one step of a plain integer means.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum TimeUnit {
+pub enum EpochUnit {
     /// Seconds since 1970.
     Seconds,
     /// Milliseconds since 1970.
@@ -41,7 +41,7 @@ pub struct TimeColumn {
     /// Name of a top-level column.
     pub name: String,
     /// The unit if the column holds plain integers; time stamps and dates have their own, whatever is said here.
-    pub integer_unit: Option<TimeUnit>,
+    pub integer_unit: Option<EpochUnit>,
 }
 
 impl TimeColumn {
@@ -124,13 +124,13 @@ fn saturated(millis: i128) -> RowTime {
     RowTime(millis.clamp(i64::MIN.into(), i64::MAX.into()) as i64)
 }
 
-impl From<TimeUnit> for datatypes::TimeUnit {
-    fn from(unit: TimeUnit) -> Self {
+impl From<EpochUnit> for datatypes::TimeUnit {
+    fn from(unit: EpochUnit) -> Self {
         match unit {
-            TimeUnit::Seconds => Self::Second,
-            TimeUnit::Milliseconds => Self::Millisecond,
-            TimeUnit::Microseconds => Self::Microsecond,
-            TimeUnit::Nanoseconds => Self::Nanosecond,
+            EpochUnit::Seconds => Self::Second,
+            EpochUnit::Milliseconds => Self::Millisecond,
+            EpochUnit::Microseconds => Self::Microsecond,
+            EpochUnit::Nanoseconds => Self::Nanosecond,
         }
     }
 }
@@ -172,7 +172,7 @@ mod tests {
     use super::*;
     use arrow::datatypes::Field;
 
-    fn times(data_type: DataType, integer_unit: Option<TimeUnit>) -> Result<Option<Times>, String> {
+    fn times(data_type: DataType, integer_unit: Option<EpochUnit>) -> Result<Option<Times>, String> {
         let schema = Schema::new(vec![Field::new("t", data_type, true)]);
         let asked = TimeColumn {
             name: "t".into(),
@@ -208,7 +208,7 @@ mod tests {
 
     #[test]
     fn least_is_rounded_down_and_greatest_up_on_both_sides_of_1970() {
-        let nanos = times(DataType::Int64, Some(TimeUnit::Nanoseconds))
+        let nanos = times(DataType::Int64, Some(EpochUnit::Nanoseconds))
             .unwrap()
             .unwrap();
         assert_eq!((nanos.floor(1), nanos.ceil(1)), (RowTime(0), RowTime(1)));
@@ -217,7 +217,7 @@ mod tests {
 
     #[test]
     fn times_too_far_for_milliseconds_saturate() {
-        let seconds = times(DataType::Int64, Some(TimeUnit::Seconds)).unwrap().unwrap();
+        let seconds = times(DataType::Int64, Some(EpochUnit::Seconds)).unwrap().unwrap();
         assert_eq!(seconds.floor(i64::MIN), RowTime(i64::MIN));
         assert_eq!(seconds.ceil(i64::MAX), RowTime(i64::MAX));
     }

@@ -79,7 +79,7 @@ impl Sieve {
                 .is_some_and(|dead| dead.is_valid(row) && dead.value(row))
         };
         let drop_dead = self.tombstones.as_ref().and_then(|(_, drop)| drop.as_ref());
-        let deleted = part(&rows, drop_dead, &is_dead)?;
+        let deleted = part(&rows, drop_dead, is_dead)?;
         let expired = part(&rows, self.expire.as_ref(), |row| !is_dead(row))?;
         if deleted.is_none() && expired.is_none() {
             return Ok(Sifted {

@@ -74,10 +74,7 @@ impl<'a> InputRows<'a> {
             Some(batches) => batches,
             none => {
                 let file = &self.context.files[self.input];
-                none.insert(
-                    file.read(self.reading.clone())
-                        .map_err(|why| why.of_input(self.input))?,
-                )
+                none.insert(file.read(&self.reading).map_err(|why| why.of_input(self.input))?)
             }
         };
         let Some(decoded) = batches.next().map_err(|why| why.of_input(self.input))? else {

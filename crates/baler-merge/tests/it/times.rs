@@ -69,7 +69,7 @@ fn plain_integers_have_times_only_if_their_unit_is_named() {
     assert_eq!(times(&file, &TimeColumn::new("t")), None);
     let seconds = TimeColumn {
         name: "t".into(),
-        integer_unit: Some(TimeUnit::Seconds),
+        integer_unit: Some(EpochUnit::Seconds),
     };
     assert_eq!(times(&file, &seconds), Some((3_000, 9_000)));
 }

@@ -115,9 +115,9 @@ fn a_tombstone_that_may_not_go_stays_as_a_row() {
         row(2, 2, true, 49, 2),
         null_time,
     ]);
-    let all_stay = merged(&[file.clone()], &spec(None, None));
+    let all_stay = merged(std::slice::from_ref(&file), &spec(None, None));
     assert_eq!(survivors(&all_stay), [1, 2, 3]);
-    let watermark = merged(&[file.clone()], &spec(Some(50), None));
+    let watermark = merged(std::slice::from_ref(&file), &spec(Some(50), None));
     assert_eq!(survivors(&watermark), [1, 3], "only what is strictly before goes");
     let expiring = merged(&[file], &spec(None, Some(1_000)));
     assert_eq!(survivors(&expiring), [1, 2, 3], "expiry takes no tombstones");
@@ -217,7 +217,7 @@ fn a_watermark_in_milliseconds_is_not_compared_with_nanoseconds() {
             expire: Some(Expire {
                 column: TimeColumn {
                     name: "time".into(),
-                    integer_unit: (unit == "plain").then_some(TimeUnit::Milliseconds),
+                    integer_unit: (unit == "plain").then_some(EpochUnit::Milliseconds),
                 },
                 before: RowTime(2 * day),
             }),
