@@ -348,7 +348,7 @@ fn check_against_oracle(
     sorted: &[bool],
     limits: (Option<i64>, Option<i64>),
     payload_bytes: usize,
-) -> Result<u32, TestCaseError> {
+) -> Result<(), TestCaseError> {
     for (number, row) in files.iter_mut().flatten().enumerate() {
         row.id = number as i64;
     }
@@ -370,7 +370,7 @@ fn check_against_oracle(
             dropped.rule
         );
     }
-    Ok(merged.report.rounds)
+    Ok(())
 }
 
 fn limit() -> impl Strategy<Value = Option<i64>> {
@@ -399,8 +399,7 @@ proptest! {
         drop_before in limit(),
         expire_before in limit(),
     ) {
-        let rounds = check_against_oracle(files, &[], (drop_before, expire_before), 60_000)?;
-        prop_assert!(rounds >= 1);
+        check_against_oracle(files, &[], (drop_before, expire_before), 60_000)?;
     }
 }
 
