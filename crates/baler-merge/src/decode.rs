@@ -3,7 +3,9 @@
 
 use crate::error::{FileError, refused};
 use crate::footer::read_footer;
+use crate::held::HeldInput;
 use crate::io::Input;
+use crate::limits::SMALL_FILE_BYTES;
 use crate::promote::plain_field;
 use crate::windows::Windows;
 use arrow::array::RecordBatch;
@@ -20,7 +22,7 @@ use std::sync::Arc;
 /// A file whose footer was found sound.
 #[derive(Clone)]
 pub(crate) struct OpenFile {
-    input: Arc<dyn Input>,
+    input: Arc<HeldInput>,
     metadata: ArrowReaderMetadata,
 }
 
@@ -35,27 +37,31 @@ pub(crate) struct Reading {
 
 impl OpenFile {
     /// Reads and checks the footer. Of its statistics only what says how large things are is kept: a merge trusts no other,
-    /// and holds the footers of all its inputs.
-    pub(crate) fn open(input: &Arc<dyn Input>) -> Result<Self, FileError> {
+    /// and holds the footers of all its inputs. With `hold` the whole file is read, in one read, and held until released.
+    pub(crate) fn open(input: &Arc<dyn Input>, hold: bool) -> Result<Self, FileError> {
         let options = ParquetMetaDataOptions::new()
             .with_column_stats_policy(ParquetStatisticsPolicy::SkipAll)
             .with_encoding_stats_as_mask(false);
+        let input = HeldInput::new(input);
+        if hold {
+            input.hold()?;
+        }
         Self::open_as(input, &options)
     }
 
     /// Reads and checks the footer, statistics included.
     pub(crate) fn open_with_statistics(input: &Arc<dyn Input>) -> Result<Self, FileError> {
-        Self::open_as(input, &ParquetMetaDataOptions::new())
+        Self::open_as(HeldInput::new(input), &ParquetMetaDataOptions::new())
     }
 
-    fn open_as(input: &Arc<dyn Input>, options: &ParquetMetaDataOptions) -> Result<Self, FileError> {
-        let footer = Arc::new(read_footer(input.as_ref(), options)?);
+    fn open_as(input: HeldInput, options: &ParquetMetaDataOptions) -> Result<Self, FileError> {
+        let footer = Arc::new(read_footer(&input, options)?);
         let metadata = guarded(|| plain_metadata(&footer))?;
         if let Some(name) = duplicate(metadata.schema().fields()) {
             return refused(format!("column {name} occurs twice"));
         }
         Ok(Self {
-            input: Arc::clone(input),
+            input: Arc::new(input),
             metadata,
         })
     }
@@ -90,19 +96,50 @@ impl OpenFile {
         self.footer().file_metadata().num_rows().unsigned_abs()
     }
 
+    /// Leaf columns.
+    pub(crate) fn leaves(&self) -> usize {
+        self.footer().file_metadata().schema_descr().num_columns()
+    }
+
+    /// Length of the file.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.input.len()
+    }
+
+    /// Bytes of the file that are held in memory.
+    pub(crate) fn held_bytes(&self) -> usize {
+        if self.input.is_held() {
+            self.input.len() as usize
+        } else {
+            0
+        }
+    }
+
+    /// Lets go of the bytes that are held.
+    pub(crate) fn release(&self) {
+        self.input.release();
+    }
+
+    /// Whether to hold the file while it is read with windows of this size: it is small, and they would hold as much.
+    pub(crate) fn is_worth_holding(&self, window_bytes: usize) -> bool {
+        self.input.len() <= SMALL_FILE_BYTES.min((window_bytes * self.leaves()) as u64)
+    }
+
     /// Begins to decode.
-    pub(crate) fn read(&self, reading: Reading) -> Result<Batches, FileError> {
-        let windows = Windows::new(Arc::clone(&self.input), self.footer(), reading.window_bytes);
+    pub(crate) fn read(&self, reading: &Reading) -> Result<Batches, FileError> {
+        if reading.columns.is_none() && self.is_worth_holding(reading.window_bytes) {
+            self.input.hold()?;
+        }
+        let mask = match &reading.columns {
+            Some(columns) => ProjectionMask::roots(self.metadata.parquet_schema(), columns.iter().copied()),
+            None => ProjectionMask::all(),
+        };
+        let input = Arc::clone(&self.input) as Arc<dyn Input>;
+        let windows = Windows::new(input, self.footer(), &mask, reading.window_bytes);
         let builder =
             ParquetRecordBatchReaderBuilder::new_with_metadata(windows.clone(), self.metadata.clone())
-                .with_batch_size(reading.batch_rows);
-        let builder = match reading.columns {
-            Some(columns) => {
-                let mask = ProjectionMask::roots(self.metadata.parquet_schema(), columns);
-                builder.with_projection(mask)
-            }
-            None => builder,
-        };
+                .with_batch_size(reading.batch_rows)
+                .with_projection(mask);
         let reader = guarded(|| builder.build().map_err(|why| damaged(&windows, &why)))?;
         Ok(Batches {
             reader,

@@ -1,4 +1,4 @@
-//! Reads a file's footer in one or two reads, and checks every claim in it before anything acts on it.
+//! Reads a file's footer in one read, or two if it is long, and checks every claim in it before anything acts on it.
 
 use crate::error::{FileError, refused};
 use crate::io::Input;
@@ -12,6 +12,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 const MAGIC: &[u8] = b"PAR1";
 const MAGIC_ENCRYPTED: &[u8] = b"PARE";
+const ENCRYPTED: &str =
+    "encrypted: Baler has no keys for Parquet files; leave it out of the table, or put it there decrypted";
 /// Length of the footer and the magic, at the very end.
 const TAIL_BYTES: u64 = 8;
 
@@ -22,7 +24,10 @@ pub(crate) fn read_footer(
 ) -> Result<ParquetMetaData, FileError> {
     let file_bytes = input.len();
     let bytes = read_checked(input)?;
-    check_footer(&bytes).or_else(|why| refused(format!("the footer is damaged: {why}")))?;
+    let encrypted = check_footer(&bytes).or_else(|why| refused(format!("the footer is damaged: {why}")))?;
+    if encrypted {
+        return refused(ENCRYPTED);
+    }
     let metadata = parse(&bytes, options)?;
     let data_end = file_bytes - TAIL_BYTES - bytes.len() as u64;
     check_rows(&metadata)?;
@@ -41,21 +46,19 @@ fn read_checked(input: &dyn Input) -> Result<Bytes, FileError> {
         return refused(format!("not a Parquet file: {file_bytes} bytes are too few"));
     }
     let guess = file_bytes.min(FOOTER_GUESS_BYTES);
-    let end = input
-        .read_at(file_bytes - guess, guess as usize)
-        .map_err(FileError::Read)?;
-    if end.len() as u64 != guess {
-        return Err(FileError::Read(std::io::ErrorKind::UnexpectedEof.into()));
-    }
+    let end = read_exactly(input, file_bytes - guess, guess as usize)?;
     let (rest, tail) = end.split_at(end.len() - TAIL_BYTES as usize);
     let (length, magic) = tail.split_at(4);
     if magic == MAGIC_ENCRYPTED {
-        return refused("the file is encrypted; Baler has no key for it");
+        return refused(ENCRYPTED);
     }
     if magic != MAGIC {
         return refused("not a Parquet file, or cut off: it does not end in PAR1");
     }
-    check_head(input, &end)?;
+    // The head is no claim that anything rests on, so it is looked at only where it costs no read.
+    if guess == file_bytes && !end.starts_with(MAGIC) {
+        return refused("not a Parquet file: it does not begin with PAR1");
+    }
     let footer_bytes = u64::from(u32::from_le_bytes([length[0], length[1], length[2], length[3]]));
     if footer_bytes > FOOTER_BYTES_MAX || footer_bytes > file_bytes - 4 - TAIL_BYTES {
         return refused(format!(
@@ -64,20 +67,20 @@ fn read_checked(input: &dyn Input) -> Result<Bytes, FileError> {
     }
     match rest.len().checked_sub(footer_bytes as usize) {
         Some(start) => Ok(end.slice(start..rest.len())),
-        None => input
-            .read_at(file_bytes - TAIL_BYTES - footer_bytes, footer_bytes as usize)
-            .map_err(FileError::Read),
+        None => read_exactly(
+            input,
+            file_bytes - TAIL_BYTES - footer_bytes,
+            footer_bytes as usize,
+        ),
     }
 }
 
-fn check_head(input: &dyn Input, end: &Bytes) -> Result<(), FileError> {
-    let head = match input.len() == end.len() as u64 {
-        true => end.slice(..4),
-        false => input.read_at(0, 4).map_err(FileError::Read)?,
-    };
-    match head == MAGIC {
-        true => Ok(()),
-        false => refused("not a Parquet file: it does not begin with PAR1"),
+/// A read that is short is a fault of the store, not of the file.
+pub(crate) fn read_exactly(input: &dyn Input, offset: u64, length: usize) -> Result<Bytes, FileError> {
+    match input.read_at(offset, length) {
+        Ok(bytes) if bytes.len() == length => Ok(bytes),
+        Ok(_) => Err(FileError::Read(std::io::ErrorKind::UnexpectedEof.into())),
+        Err(error) => Err(FileError::Read(error)),
     }
 }
 

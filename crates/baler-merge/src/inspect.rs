@@ -6,11 +6,24 @@ use crate::digest::Digest;
 use crate::error::{FileError, refused};
 use crate::io::{Input, Progress};
 use crate::key_range::KeyRange;
+use crate::limits::SMALL_FILE_BYTES;
 use crate::plan::{batch_rows, row_bytes};
 use crate::row_hash::digest_of_batch;
+use crate::row_time::{RowTimes, TimeColumn};
 use crate::spec::{Budget, SortColumn};
-use crate::statistics::key_range;
+use crate::statistics::{constant, key_range, row_times};
 use std::sync::Arc;
+
+/// What is asked of a footer beside its size and columns.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Asked<'a> {
+    /// Bounds of this key.
+    pub sort: &'a [SortColumn],
+    /// Bounds of this column of times.
+    pub row_time: Option<&'a TimeColumn>,
+    /// Whether these columns have one value in every row, and which.
+    pub constants: &'a [String],
+}
 
 /// What a footer says. Order and bounds are claims until a merge has read the rows.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -23,12 +36,27 @@ pub struct Facts {
     pub uncompressed_bytes: u64,
     /// Bounds of the sort key; none if the statistics do not tell, there are no rows, or no key was asked for.
     pub keys: Option<KeyRange>,
+    /// Bounds of the row times; none if the statistics do not tell, a row has no time, or no column was asked for. Such a file
+    /// is never past any time.
+    pub times: Option<RowTimes>,
+    /// Columns that were asked for and have one value in every row, with that value as text.
+    pub constants: Vec<(String, String)>,
     /// The order that every row group declares; not to be trusted.
     pub declared_sort: Vec<SortColumn>,
     /// Top-level columns, in file order.
     pub columns: Vec<ColumnFacts>,
     /// The program that wrote the file, in its own words.
     pub created_by: Option<String>,
+}
+
+impl Facts {
+    /// The value that a column has in every row, if it was asked for and the statistics prove it.
+    pub fn constant_of(&self, column: &str) -> Option<&str> {
+        let mut constants = self.constants.iter();
+        constants
+            .find(|(name, _)| name == column)
+            .map(|(_, value)| value.as_str())
+    }
 }
 
 /// A top-level column.
@@ -42,8 +70,8 @@ pub struct ColumnFacts {
     pub nullable: bool,
 }
 
-/// Checks a file's footer and says what is in it, in two or three reads.
-pub fn inspect(input: &Arc<dyn Input>, sort: &[SortColumn]) -> Result<Facts, FileError> {
+/// Checks a file's footer and says what is in it: in one read, or in two if the footer is longer than most.
+pub fn inspect(input: &Arc<dyn Input>, asked: &Asked<'_>) -> Result<Facts, FileError> {
     let file = OpenFile::open_with_statistics(input)?;
     let footer = file.footer();
     let columns = file.schema().fields().iter().map(|field| ColumnFacts {
@@ -57,11 +85,16 @@ pub fn inspect(input: &Arc<dyn Input>, sort: &[SortColumn]) -> Result<Facts, Fil
         .flat_map(|g| g.columns())
         .map(|c| c.uncompressed_size())
         .sum();
+    let constants = asked.constants.iter();
     Ok(Facts {
         rows: file.rows(),
         row_groups: footer.num_row_groups(),
         uncompressed_bytes: uncompressed.unsigned_abs(),
-        keys: key_range(&file, sort),
+        keys: key_range(&file, asked.sort),
+        times: asked.row_time.and_then(|column| row_times(&file, column)),
+        constants: constants
+            .filter_map(|name| Some((name.clone(), constant(&file, name)?)))
+            .collect(),
         declared_sort: declared_sort(&file),
         columns: columns.collect(),
         created_by: footer.file_metadata().created_by().map(str::to_owned),
@@ -74,14 +107,14 @@ pub fn digest_of(
     budget: Budget,
     progress: &dyn Progress,
 ) -> Result<(u64, Digest), FileError> {
-    let file = OpenFile::open(input)?;
     let batch_bytes = (budget.memory_bytes as usize / 8).clamp(64 << 10, 8 << 20);
+    let file = OpenFile::open(input, input.len() <= SMALL_FILE_BYTES.min(batch_bytes as u64))?;
     let reading = Reading {
         columns: None,
         batch_rows: batch_rows(batch_bytes, row_bytes(&file)),
         window_bytes: 1 << 20,
     };
-    let mut batches = file.read(reading)?;
+    let mut batches = file.read(&reading)?;
     let (mut rows, mut digest) = (0, Digest::EMPTY);
     while let Some(batch) = batches.next()? {
         if progress.cancelled() {

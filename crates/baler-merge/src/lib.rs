@@ -4,23 +4,30 @@
 //! Everything is synchronous; call it from a thread that may block.
 //!
 //! ```text
-//! Input ──footer──▶ checks ──▶ one schema ──▶ survey: are the keys in order?
+//! Input ──▶ footer, or all of a small file ──▶ checks ──▶ one schema ──▶ survey: are the keys in order?
 //!                                                │
 //!   in order, and all fit ───────────────────────┤
 //!   else ──▶ decode ▶ digest ▶ sorter ──▶ runs on disk ──▶ (rounds, while too many)
 //!                                                │
-//!             decode ▶ digest ▶ common schema ──▶ merger ──▶ rule ──▶ digest ▶ encoder ──▶ Output
-//!                                                              └──▶ dropped rows ▶ digest
+//!             decode ▶ digest ▶ common schema ──▶ merger ──▶ rule ──▶ sieve ──▶ digest ▶ encoder ──▶ Output
+//!                                                              │        └──▶ deleted, expired ▶ digest
+//!                                                              └──▶ older versions ▶ digest
 //!
 //! Report::prove:  Σ digests of inputs = Σ digests of outputs + Σ digests of drops,  rows read = rows in footers
 //! ```
 //!
 //! Rows with equal sort key come out in the order of their inputs, within an input in file order; so the rows of the outputs and
-//! their order depend on inputs and spec only, not on the budget.
+//! their order depend on inputs and spec only, not on the budget. Rounds drop nothing: rules judge in the last merge, where
+//! every version of a key has been seen. Watermarks are absolute and part of the spec; the engine reads no clock.
 //!
-//! Modules in reading order: what is asked for (`spec`, `io`), what is given back (`report`, `digest`, `error`), how a file is
-//! opened (`thrift`, `footer`, `windows`, `decode`), how inputs are made one (`promote`, `schema`, `adapt`), how rows are ordered
-//! (`sort_key`, `survey`, `batch`, `source`, `merger`, `runs`, `sorter`, `rounds`), and what becomes of them (`rules`, `write`).
+//! Reads are few, because on an object store each is a request: one for a footer (two if it is long), one for a file of up to
+//! 4 MiB as far as the budget can hold them, and one for a row group whose columns fit into their windows; inputs are opened
+//! sixteen at once.
+//!
+//! Modules in reading order: what is asked for (`spec`, `row_time`, `io`), what is given back (`report`, `digest`, `error`), how a
+//! file is opened (`open_all`, `held`, `thrift`, `footer`, `windows`, `decode`), how inputs are made one (`promote`, `schema`,
+//! `adapt`), how rows are ordered (`sort_key`, `survey`, `batch`, `source`, `merger`, `runs`, `sorter`, `rounds`), and what becomes
+//! of them (`gate`, `rules`, `sieve`, `write`).
 
 mod error;
 mod io;
@@ -29,10 +36,14 @@ mod spec;
 mod digest;
 mod report;
 mod row_hash;
+mod row_time;
 
+mod at_once;
 mod decode;
 mod footer;
+mod held;
 mod limits;
+mod open_all;
 mod thrift;
 mod windows;
 
@@ -50,10 +61,12 @@ mod sorter;
 mod source;
 mod survey;
 
+mod gate;
 mod hand_over;
 mod key_range;
 mod roll;
 mod rules;
+mod sieve;
 mod statistics;
 mod write;
 
@@ -62,9 +75,10 @@ mod merge;
 
 pub use digest::Digest;
 pub use error::{FileError, MergeError};
-pub use inspect::{ColumnFacts, Facts, digest_of, inspect};
+pub use inspect::{Asked, ColumnFacts, Facts, digest_of, inspect};
 pub use io::{Input, LocalFile, MemoryFile, Output, OutputSink, Progress, Unwatched};
 pub use key_range::KeyRange;
 pub use merge::merge;
-pub use report::{Dropped, InputReport, OutputReport, Report};
-pub use spec::{Budget, Codec, MergeSpec, Rule, SortColumn};
+pub use report::{DELETED, Dropped, EXPIRED, InputReport, OLDER_VERSION, OutputReport, Report};
+pub use row_time::{EpochUnit, RowTime, RowTimes, TimeColumn};
+pub use spec::{Budget, Codec, Deleted, Expire, MergeSpec, Rule, SortColumn};

@@ -4,6 +4,12 @@
 pub(crate) const FOOTER_BYTES_MAX: u64 = 64 << 20;
 /// One read fetches this much of a file's end; most footers are shorter.
 pub(crate) const FOOTER_GUESS_BYTES: u64 = 64 << 10;
+/// Inputs up to this are read whole, in one read.
+pub(crate) const SMALL_FILE_BYTES: u64 = 4 << 20;
+/// Column chunks with less between them are read in one read.
+pub(crate) const GAP_BYTES_MAX: u64 = 64 << 10;
+/// Reads under way while inputs are opened.
+pub(crate) const READS_AT_ONCE: usize = 16;
 /// Groups within groups; each level costs stack in every recursive reader.
 pub(crate) const SCHEMA_DEPTH_MAX: usize = 64;
 /// Groups and columns together.

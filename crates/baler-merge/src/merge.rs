@@ -1,19 +1,18 @@
 //! The flow of a merge, from checked footers to the proof.
 
-use crate::batch::Chunk;
 use crate::decode::{OpenFile, Reading};
-use crate::digest::Digest;
-use crate::error::{FileError, MergeError};
-use crate::hand_over::{Handed, hand_over};
+use crate::error::MergeError;
+use crate::gate::{Emit, Gate};
+use crate::hand_over::hand_over;
 use crate::inspect::declared_sort;
 use crate::io::{Input, OutputSink, Progress};
 use crate::merger::Merger;
+use crate::open_all::open_all;
 use crate::plan::{Shares, batch_rows, row_bytes};
 use crate::report::{Dropped, InputReport, OutputReport, Report};
 use crate::rounds::{Lanes, prepare};
-use crate::row_hash::digest_of_batch;
-use crate::rules::{LastWriteWins, Ruled};
 use crate::schema::unite;
+use crate::sieve::Sieve;
 use crate::sort_key::{SortKey, asked_sort};
 use crate::source::{Context, InputRows};
 use crate::spec::{Budget, MergeSpec, Rule, SortColumn};
@@ -35,7 +34,8 @@ pub fn merge(
     progress: &dyn Progress,
 ) -> Result<Report, MergeError> {
     let asked = asked_sort(spec)?;
-    let files = open_all(inputs, progress)?;
+    let shares = Shares::of(budget);
+    let files = open_all(inputs, shares.held, progress)?;
     let schemas: Vec<_> = files.iter().map(OpenFile::described_schema).collect();
     let context = Context {
         schema: unite(&schemas)?,
@@ -48,13 +48,13 @@ pub fn merge(
         files,
         progress,
     };
-    let shares = Shares::of(budget);
+    let sieve = Sieve::new(spec, &context.schema)?;
     let done = match choose_order(&context, asked, &spec.rule)? {
         Some(Ordered { key, surveys }) => {
             let lanes = prepare(&context, &key, &surveys, &shares, spill_dir)?;
-            merge_sorted(&context, spec, &key, lanes, &shares, sink)?
+            merge_sorted(&context, spec, &key, &sieve, lanes, &shares, sink)?
         }
-        None => concatenate(&context, spec, &shares, sink)?,
+        None => concatenate(&context, spec, &sieve, &shares, sink)?,
     };
     done.report(
         context
@@ -62,38 +62,6 @@ pub fn merge(
             .into_inner()
             .unwrap_or_else(PoisonError::into_inner),
     )
-}
-
-fn open_all(inputs: &[Arc<dyn Input>], progress: &dyn Progress) -> Result<Vec<OpenFile>, MergeError> {
-    if inputs.is_empty() {
-        return Err(MergeError::Spec(
-            "there is nothing to merge: give at least one input".into(),
-        ));
-    }
-    let (mut files, mut culprits, mut reasons) = (Vec::with_capacity(inputs.len()), Vec::new(), Vec::new());
-    for (index, input) in inputs.iter().enumerate() {
-        if progress.cancelled() {
-            return Err(MergeError::Cancelled);
-        }
-        match OpenFile::open(input) {
-            Ok(file) => files.push(file),
-            // All bad footers are named at once, so that the caller need not try for each.
-            Err(FileError::Refused(reason)) => {
-                culprits.push(index);
-                reasons.push(format!("{}: {reason}", input.name()));
-            }
-            Err(other) => return Err(other.of_input(index)),
-        }
-        progress.advanced(0, 1);
-    }
-    if culprits.is_empty() {
-        Ok(files)
-    } else {
-        Err(MergeError::Input {
-            culprits,
-            reason: reasons.join("; "),
-        })
-    }
 }
 
 /// The order of the outputs, and what was found in each input that has rows.
@@ -193,6 +161,7 @@ fn merge_sorted(
     context: &Context<'_>,
     spec: &MergeSpec,
     key: &SortKey,
+    sieve: &Sieve,
     lanes: Lanes<'_>,
     shares: &Shares,
     sink: &mut dyn OutputSink,
@@ -207,15 +176,12 @@ fn merge_sorted(
     )?;
     let make = |emit: &mut Emit<'_>| {
         let mut merger = Merger::new(lanes.lanes);
+        let mut gate = Gate::new(context, sieve, emit);
         match &spec.rule {
-            Rule::KeepAll => {
-                while let Some(chunk) = merger.next(shares.chunk)? {
-                    emit_chunk(context, emit, &chunk)?;
-                }
-                Ok(Vec::new())
-            }
-            Rule::LastWriteWins { .. } => keep_last(context, &mut merger, shares, emit),
+            Rule::KeepAll => gate.keep_all(&mut merger, shares.chunk)?,
+            Rule::LastWriteWins { .. } => gate.keep_last(&mut merger, shares.chunk)?,
         }
+        Ok(gate.finish())
     };
     let drops = hand_over(shares.threads, make, |handed| writer.take(handed))?;
     let outputs = writer.finish()?;
@@ -229,85 +195,40 @@ fn merge_sorted(
     })
 }
 
-type Emit<'a> = dyn FnMut(Handed) -> Result<(), MergeError> + 'a;
-
-fn keep_last(
-    context: &Context<'_>,
-    merger: &mut Merger<'_>,
-    shares: &Shares,
-    emit: &mut Emit<'_>,
-) -> Result<Vec<Dropped>, MergeError> {
-    let mut rule = LastWriteWins::default();
-    let mut dropped = Dropped {
-        rule: LastWriteWins::NAME,
-        rows: 0,
-        digest: Digest::EMPTY,
-    };
-    while let Some(chunk) = merger.next(shares.chunk)? {
-        let Ruled { kept, dropped: gone } = rule.apply(&chunk)?;
-        emit(Handed::NotDue(gone.rows as u64))?;
-        count_drops(&mut dropped, &gone)?;
-        emit_chunk(context, emit, &kept)?;
-    }
-    emit_chunk(context, emit, &rule.finish()?)?;
-    Ok(vec![dropped])
-}
-
-fn emit_chunk(context: &Context<'_>, emit: &mut Emit<'_>, chunk: &Chunk) -> Result<(), MergeError> {
-    context.check_cancelled()?;
-    let Some(rows) = chunk.gather().map_err(|why| gathering(&why))? else {
-        return Ok(());
-    };
-    context.progress.advanced(0, chunk.bytes as u64);
-    emit(Handed::Rows(rows))
-}
-
-fn count_drops(dropped: &mut Dropped, chunk: &Chunk) -> Result<(), MergeError> {
-    let Some(rows) = chunk.gather().map_err(|why| gathering(&why))? else {
-        return Ok(());
-    };
-    dropped.rows += rows.num_rows() as u64;
-    dropped.digest += digest_of_batch(&rows).map_err(|why| gathering(&why))?;
-    Ok(())
-}
-
-fn gathering(why: &arrow::error::ArrowError) -> MergeError {
-    MergeError::Proof(format!("rows could not be put together: {why}"))
-}
-
 /// Input after input, as they lie; no order is claimed.
 fn concatenate(
     context: &Context<'_>,
     spec: &MergeSpec,
+    sieve: &Sieve,
     shares: &Shares,
     sink: &mut dyn OutputSink,
 ) -> Result<Done, MergeError> {
     let mut writer = Writer::new(sink, &context.schema, spec, None, due(context), shares.writer)?;
     let make = |emit: &mut Emit<'_>| {
+        let mut gate = Gate::new(context, sieve, emit);
         for (input, file) in context
             .files
             .iter()
             .enumerate()
             .filter(|(_, file)| file.rows() > 0)
         {
-            let columns = file.footer().file_metadata().schema_descr().num_columns();
             let reading = Reading {
                 columns: None,
                 batch_rows: batch_rows(shares.chunk.bytes, row_bytes(file)),
-                window_bytes: shares.window_bytes(1, columns),
+                window_bytes: shares.window_bytes(1, file.leaves()),
             };
             let mut rows = InputRows::new(context, input, reading);
             while let Some((batch, _)) = rows.next_rows()? {
-                emit(Handed::Rows(batch))?;
+                gate.pass(batch)?;
             }
         }
-        Ok(())
+        Ok(gate.finish())
     };
-    hand_over(shares.threads, make, |handed| writer.take(handed))?;
+    let drops = hand_over(shares.threads, make, |handed| writer.take(handed))?;
     let outputs = writer.finish()?;
     Ok(Done {
         outputs,
-        drops: Vec::new(),
+        drops,
         rounds: 1,
         spilled_bytes: 0,
         sorted_by: Vec::new(),

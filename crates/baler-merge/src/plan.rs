@@ -12,6 +12,8 @@ use parquet::file::metadata::ColumnChunkMetaData;
 pub(crate) struct Shares {
     /// Threads to work on.
     pub(crate) threads: usize,
+    /// Small inputs held whole from when they are opened. Later they count among the sources; before, nothing else is there.
+    pub(crate) held: usize,
     /// Open inputs and runs: pages, windows, batches.
     pub(crate) sources: usize,
     /// The row group in work.
@@ -30,6 +32,7 @@ impl Shares {
         let eighth = memory / 8;
         Self {
             threads: budget.threads,
+            held: eighth * 2,
             sources: eighth * 4,
             writer: eighth * 2,
             sorter: eighth * 4,
@@ -94,32 +97,42 @@ fn decoded_bytes(chunk: &ColumnChunkMetaData) -> u64 {
     values * each + values / 8
 }
 
-/// What an open file holds beside its batches: for each column a window, a page packed and unpacked, and a dictionary.
-pub(crate) fn open_bytes(file: &OpenFile, window_bytes: usize) -> usize {
-    let groups = file.footer().row_groups();
-    let columns = groups.first().map_or(0, |group| group.num_columns());
-    let column_bytes = |column: usize| {
-        let chunks = groups.iter().filter_map(|group| group.columns().get(column));
-        chunks
-            .map(|chunk| chunk_bytes(chunk, window_bytes as u64))
-            .max()
-            .unwrap_or(0)
-    };
-    (0..columns).map(column_bytes).sum::<u64>() as usize
+/// What an open file that is not held keeps packed: all of it if it is small, else for each column a window, or a page if
+/// that is longer.
+pub(crate) fn packed_bytes(file: &OpenFile, window_bytes: usize) -> usize {
+    if file.is_worth_holding(window_bytes) {
+        return file.bytes() as usize;
+    }
+    sum_over_columns(file, |chunk| {
+        let packed = chunk.compressed_size().unsigned_abs();
+        packed.min(page_bytes(chunk).max(window_bytes as u64))
+    })
 }
 
-fn chunk_bytes(chunk: &ColumnChunkMetaData, window_bytes: u64) -> u64 {
-    let (packed, unpacked) = (
-        chunk.compressed_size().unsigned_abs(),
-        chunk.uncompressed_size().unsigned_abs(),
-    );
-    let page = page_bytes(chunk, unpacked);
-    // The decoder's own state for a column costs a few kilobytes however little is in it.
-    packed.min(window_bytes.max(page)) + unpacked.min(page + dictionary_bytes(chunk, page)) + (4 << 10)
+/// What an open file keeps unpacked beside its batches: for each column a page and a dictionary.
+pub(crate) fn unpacked_bytes(file: &OpenFile) -> usize {
+    sum_over_columns(file, |chunk| {
+        let page = page_bytes(chunk);
+        let unpacked = chunk.uncompressed_size().unsigned_abs();
+        // The decoder's own state for a column costs a few kilobytes however little is in it.
+        unpacked.min(page + dictionary_bytes(chunk, page)) + (4 << 10)
+    })
+}
+
+/// The greatest of each column's chunks, added up.
+fn sum_over_columns(file: &OpenFile, bytes: impl Fn(&ColumnChunkMetaData) -> u64) -> usize {
+    let groups = file.footer().row_groups();
+    let columns = groups.first().map_or(0, |group| group.num_columns());
+    let most = |column: usize| {
+        let chunks = groups.iter().filter_map(|group| group.columns().get(column));
+        chunks.map(&bytes).max().unwrap_or(0)
+    };
+    (0..columns).map(most).sum::<u64>() as usize
 }
 
 /// The largest page, about: where the footer counts pages, twice their mean, because the last is shorter; else all may be one.
-fn page_bytes(chunk: &ColumnChunkMetaData, unpacked: u64) -> u64 {
+fn page_bytes(chunk: &ColumnChunkMetaData) -> u64 {
+    let unpacked = chunk.uncompressed_size().unsigned_abs();
     let counts = chunk
         .page_encoding_stats()
         .into_iter()

@@ -3,16 +3,24 @@
 use crate::digest::Digest;
 use crate::error::MergeError;
 use crate::key_range::KeyRange;
+use crate::row_time::RowTimes;
 use crate::spec::SortColumn;
+
+/// Name of the rule that drops rows for a newer row of their key, whatever becomes of that one.
+pub const OLDER_VERSION: &str = "older version";
+/// Name of the rule that drops tombstones.
+pub const DELETED: &str = "deleted";
+/// Name of the rule that drops rows past their time.
+pub const EXPIRED: &str = "expired";
 
 /// What a merge did. It is returned only if [`Report::prove`] holds; the caller may ask again.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Report {
     /// One for each input, in the order given.
     pub inputs: Vec<InputReport>,
-    /// One for each output, in the order of their parts. None if the inputs have no rows.
+    /// One for each output, in the order of their parts. None if the inputs have no rows or rules took all of them.
     pub outputs: Vec<OutputReport>,
-    /// What rules took away.
+    /// What rules took away, one for each rule that took any.
     pub drops: Vec<Dropped>,
     /// Merges over the whole data: 1 if all inputs were merged at once, more if rows were spilled between.
     pub rounds: u32,
@@ -48,6 +56,8 @@ pub struct OutputReport {
     pub checksum: u128,
     /// Keys of its first and last row, under a keyed rule by the key alone; none if no order is claimed.
     pub keys: Option<KeyRange>,
+    /// Bounds of its row times as the encoder was handed them; none without a row time column, or if a row has no time.
+    pub times: Option<RowTimes>,
     /// Row groups in it.
     pub row_groups: u32,
     /// Size of all pages before compression.
@@ -57,7 +67,7 @@ pub struct OutputReport {
 /// Rows that a rule took away.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Dropped {
-    /// Name of the rule.
+    /// [`OLDER_VERSION`], [`DELETED`] or [`EXPIRED`].
     pub rule: &'static str,
     /// How many.
     pub rows: u64,

@@ -5,7 +5,7 @@ use crate::decode::Reading;
 use crate::error::MergeError;
 use crate::limits::RUNS_OPEN_MAX;
 use crate::merger::{Lane, Merger};
-use crate::plan::{Shares, batch_rows, open_bytes, row_bytes};
+use crate::plan::{Shares, batch_rows, packed_bytes, row_bytes, unpacked_bytes};
 use crate::runs::{Run, RunRows, Spill};
 use crate::sort_key::SortKey;
 use crate::sorter::Sorter;
@@ -50,9 +50,17 @@ pub(crate) fn prepare<'a>(
     let readings: Vec<Reading> = (0..context.files.len())
         .map(|input| reading(context, shares, input, open))
         .collect();
-    let costs = |direct: &Direct<'_>| open_cost(context, shares, direct.input, open);
-    let mut direct_bytes = most_open(&direct, costs);
-    if direct_bytes + runs_due * shares.run_bytes() > shares.sources {
+    let room = shares.sources.saturating_sub(runs_due * shares.run_bytes());
+    let mut direct_bytes = direct_cost(context, shares, &direct, open, true);
+    let bare_bytes = direct_cost(context, shares, &direct, open, false);
+    if direct_bytes > room && bare_bytes <= room {
+        // Reading an input again costs less than spilling all of them.
+        direct
+            .iter()
+            .for_each(|direct| context.files[direct.input].release());
+        direct_bytes = bare_bytes;
+    }
+    if direct_bytes > room {
         spilled.extend(direct.drain(..).map(|direct| direct.input));
         spilled.sort_unstable();
         direct_bytes = 0;
@@ -100,16 +108,8 @@ fn most_open(direct: &[Direct<'_>], weight: impl Fn(&Direct<'_>) -> usize) -> us
     most
 }
 
-fn columns(context: &Context<'_>, input: usize) -> usize {
-    context.files[input]
-        .footer()
-        .file_metadata()
-        .schema_descr()
-        .num_columns()
-}
-
 fn reading(context: &Context<'_>, shares: &Shares, input: usize, open: usize) -> Reading {
-    let window_bytes = shares.window_bytes(open, columns(context, input));
+    let window_bytes = shares.window_bytes(open, context.files[input].leaves());
     let batch_rows = batch_rows(shares.batch_bytes(open), row_bytes(&context.files[input]));
     Reading {
         columns: None,
@@ -118,12 +118,30 @@ fn reading(context: &Context<'_>, shares: &Shares, input: usize, open: usize) ->
     }
 }
 
-/// Two batches: the one being merged and the one that the merge has not let go yet; with their keys.
-fn open_cost(context: &Context<'_>, shares: &Shares, input: usize, open: usize) -> usize {
-    let reading = reading(context, shares, input, open);
-    let batch =
-        reading.batch_rows.min(context.files[input].rows() as usize) * row_bytes(&context.files[input]);
-    open_bytes(&context.files[input], reading.window_bytes) + batch * 5 / 2
+/// What merging these inputs as they are holds at most: what is held of all of them, or of none, and those open at once.
+fn direct_cost(
+    context: &Context<'_>,
+    shares: &Shares,
+    direct: &[Direct<'_>],
+    open: usize,
+    holding: bool,
+) -> usize {
+    let held_bytes = |direct: &Direct<'_>| match holding {
+        true => context.files[direct.input].held_bytes(),
+        false => 0,
+    };
+    let cost = |direct: &Direct<'_>| {
+        let file = &context.files[direct.input];
+        let reading = reading(context, shares, direct.input, open);
+        // Two batches: the one being merged and the one that the merge has not let go yet; with their keys.
+        let batches = reading.batch_rows.min(file.rows() as usize) * row_bytes(file) * 5 / 2;
+        let packed = match held_bytes(direct) {
+            0 => packed_bytes(file, reading.window_bytes),
+            _ => 0,
+        };
+        packed + unpacked_bytes(file) + batches
+    };
+    direct.iter().map(held_bytes).sum::<usize>() + most_open(direct, cost)
 }
 
 fn runs_due(context: &Context<'_>, spilled: &[usize], shares: &Shares) -> usize {
@@ -151,7 +169,8 @@ fn spill_inputs(
         let reading = Reading {
             columns: None,
             batch_rows: batch_rows(shares.chunk.bytes, row_bytes(&context.files[input])),
-            window_bytes: shares.window_bytes(4, columns(context, input)),
+            // The writer, which is not at work yet, lends its share.
+            window_bytes: shares.window_bytes(1, context.files[input].leaves()),
         };
         let mut rows = InputRows::new(context, input, reading);
         while let Some((rows, first)) = rows.next_rows()? {

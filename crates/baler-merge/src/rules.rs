@@ -20,9 +20,6 @@ pub(crate) struct LastWriteWins {
 }
 
 impl LastWriteWins {
-    /// The name in receipts.
-    pub(crate) const NAME: &'static str = "last_write_wins";
-
     /// Judges the next rows in order.
     pub(crate) fn apply(&mut self, chunk: &Chunk) -> Result<Ruled, MergeError> {
         let mut ruled = Ruled {
@@ -58,9 +55,9 @@ impl LastWriteWins {
                         Some((batch, row)) => ruled.kept.push(batch, row, 1),
                         None => ruled.kept.push_foreign(held, held_row),
                     }
-                    self.witness.begin(rival, row);
+                    self.witness.begin(rival, row)?;
                 }
-                None => self.witness.begin(rival, row),
+                None => self.witness.begin(rival, row)?,
             }
             here = Some((batch, row));
             self.newest = None;
@@ -102,16 +99,25 @@ fn age(batch: &Batch, row: usize) -> (&[u8], u64) {
 /// what goes has that key and what stays has that age.
 #[derive(Default)]
 struct Witness {
+    begun: bool,
     key: Vec<u8>,
     version: Vec<u8>,
     ordinal: u64,
 }
 
 impl Witness {
-    fn begin(&mut self, batch: &Batch, row: usize) {
+    /// A key that begins twice was ended too early: what was decided of it would not hold for the rest.
+    fn begin(&mut self, batch: &Batch, row: usize) -> Result<(), MergeError> {
+        if self.begun && key(batch, row) == self.key {
+            return Err(MergeError::Proof(
+                "a key was judged before all of its rows were seen".into(),
+            ));
+        }
+        self.begun = true;
         self.key.clear();
         self.key.extend_from_slice(key(batch, row));
         self.note(batch, row);
+        Ok(())
     }
 
     fn saw(&mut self, batch: &Batch, row: usize) {

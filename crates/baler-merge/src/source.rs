@@ -74,10 +74,7 @@ impl<'a> InputRows<'a> {
             Some(batches) => batches,
             none => {
                 let file = &self.context.files[self.input];
-                none.insert(
-                    file.read(self.reading.clone())
-                        .map_err(|why| why.of_input(self.input))?,
-                )
+                none.insert(file.read(&self.reading).map_err(|why| why.of_input(self.input))?)
             }
         };
         let Some(decoded) = batches.next().map_err(|why| why.of_input(self.input))? else {
@@ -97,6 +94,7 @@ impl<'a> InputRows<'a> {
     fn close(&mut self) {
         self.done = true;
         self.batches = None;
+        self.context.files[self.input].release();
         let rows_in_footer = self.context.files[self.input].rows();
         let report = InputReport {
             rows_in_footer,

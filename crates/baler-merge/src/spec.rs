@@ -1,4 +1,8 @@
-//! What a merge is asked to do: order, rule, shape of the outputs, and the budget it must keep.
+//! What a merge is asked to do: order, rules, shape of the outputs, and the budget it must keep.
+//!
+//! Watermarks are absolute and frozen by the caller: the engine reads no clock.
+
+use crate::row_time::{RowTime, TimeColumn};
 
 /// One column of a sort key.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -37,6 +41,26 @@ pub enum Rule {
     },
 }
 
+/// Which rows are tombstones: their newest stands for "this key is deleted". Needs last write wins.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Deleted {
+    /// A column of booleans, or of integers 0 and 1. True or 1 is a tombstone; null, false, 0 and an absent column are alive.
+    pub column: String,
+    /// Tombstones whose row time is before this go, and their key with them; those without a time stay. None: all stay as
+    /// rows. Give one only if the merge holds every file in which an older version could lie or still arrive.
+    pub drop_before: Option<RowTime>,
+}
+
+/// Rows past their time. Under last write wins the newest row of a key decides for all of it, tombstones aside: these go
+/// as [`Deleted`] says; so give an expiry there only under the same condition.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Expire {
+    /// The column that says how old a row is. Rows without a time never expire.
+    pub column: TimeColumn,
+    /// Rows before this go.
+    pub before: RowTime,
+}
+
 /// How pages are compressed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Codec {
@@ -57,6 +81,12 @@ pub struct MergeSpec {
     pub sort: Vec<SortColumn>,
     /// Which rows survive.
     pub rule: Rule,
+    /// The column that says when a row happened: bounds of it are reported, tombstones are dropped by it.
+    pub row_time: Option<TimeColumn>,
+    /// Which rows are tombstones.
+    pub deleted: Option<Deleted>,
+    /// Which rows are past their time.
+    pub expire: Option<Expire>,
     /// Outputs are closed at about this size; none is larger than a tenth above it, one row group aside.
     pub target_file_bytes: u64,
     /// Row groups have at most so many rows; fewer where the budget is small.
@@ -70,6 +100,9 @@ impl Default for MergeSpec {
         Self {
             sort: Vec::new(),
             rule: Rule::KeepAll,
+            row_time: None,
+            deleted: None,
+            expire: None,
             target_file_bytes: 512 << 20,
             row_group_rows: 1 << 20,
             codec: Codec::Zstd(1),
@@ -82,7 +115,7 @@ impl Default for MergeSpec {
 pub struct Budget {
     /// Decoding, merging and encoding together stay near this.
     pub memory_bytes: u64,
-    /// Threads a merge may use, its own included.
+    /// Threads a merge may use, its own included; those that only wait for reads are not counted.
     pub threads: usize,
 }
 

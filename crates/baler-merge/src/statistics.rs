@@ -1,12 +1,16 @@
-//! Bounds of a file's sort key from its footer alone. They may be loose, never wrong: where the statistics leave a doubt
+//! Bounds of a file's sort key and row times, and columns of one value, from its footer alone. They may be loose, never wrong: where the statistics leave a doubt
 //! (absent, of the order that old writers used, floats that may hide a NaN) the bound is widened or there is none.
 
 use crate::decode::OpenFile;
 use crate::key_range::{Bound, KeyRange, Value, value_at};
+use crate::limits::KEY_STRING_BYTES_MAX;
+use crate::row_time::{RowTimes, Span, TimeColumn, Times};
 use crate::spec::SortColumn;
 use arrow::array::{Array, ArrayRef};
 use arrow::datatypes::DataType;
+use arrow::util::display::{ArrayFormatter, FormatOptions};
 use parquet::arrow::arrow_reader::statistics::StatisticsConverter;
+use parquet::basic::Type;
 
 /// Bounds of the keys of all rows, or nothing if the footer does not tell.
 pub(crate) fn key_range(file: &OpenFile, sort: &[SortColumn]) -> Option<KeyRange> {
@@ -37,22 +41,63 @@ pub(crate) fn key_range(file: &OpenFile, sort: &[SortColumn]) -> Option<KeyRange
     })
 }
 
+/// Bounds of the row times of all rows; nothing if the footer does not tell, or some row has or may have no time.
+pub(crate) fn row_times(file: &OpenFile, column: &TimeColumn) -> Option<RowTimes> {
+    let times = Times::of(file.schema(), column).ok().flatten()?;
+    let ends = Ends::of(file, &column.name).filter(|ends| !ends.nulls)?;
+    let (mins, maxes) = ends.values.as_ref()?;
+    let mut span = Span::default();
+    span.add(mins).ok()?;
+    span.add(maxes).ok()?;
+    span.times(&times)
+}
+
+/// The one value that a column has in every row, as text; nothing if it has several, nulls, or the footer does not tell.
+///
+/// Bounds that meet prove it, since every value lies between them. Floats never do, because bounds do not count NaN; nor do long
+/// strings unless the file says that they are whole, because some writers cut both ends alike.
+pub(crate) fn constant(file: &OpenFile, name: &str) -> Option<String> {
+    let ends = Ends::of(file, name).filter(|ends| !ends.nulls && !ends.nan)?;
+    let (mins, maxes) = ends.values.as_ref()?;
+    if matches!(mins.data_type(), DataType::Binary | DataType::LargeBinary) || mins.data_type().is_nested() {
+        return None;
+    }
+    let options = FormatOptions::default();
+    let (mins, maxes) = (
+        ArrayFormatter::try_new(mins, &options).ok()?,
+        ArrayFormatter::try_new(maxes, &options).ok()?,
+    );
+    let only = mins.value(0).try_to_string().ok()?;
+    let groups = ends.values.as_ref().map_or(0, |(mins, _)| mins.len());
+    let same = |group| {
+        let both = [&mins, &maxes].map(|ends| ends.value(group).try_to_string().ok());
+        both.iter().all(|value| value.as_ref() == Some(&only))
+    };
+    let whole = ends.exact || only.len() < KEY_STRING_BYTES_MAX;
+    ((0..groups).all(same) && whole).then_some(only)
+}
+
 /// A column's least and greatest value in each row group.
 struct Ends {
     /// None: there are only nulls.
     values: Option<(ArrayRef, ArrayRef)>,
     nulls: bool,
     nan: bool,
+    /// The file says that no bound was cut.
+    exact: bool,
 }
 
 impl Ends {
+    const NULLS: Ends = Ends {
+        values: None,
+        nulls: true,
+        nan: false,
+        exact: true,
+    };
+
     fn of(file: &OpenFile, name: &str) -> Option<Self> {
         let Some((_, field)) = file.schema().column_with_name(name) else {
-            return Some(Ends {
-                values: None,
-                nulls: true,
-                nan: false,
-            });
+            return Some(Ends::NULLS);
         };
         let footer = file.footer();
         let groups = || footer.row_groups().iter().filter(|group| group.num_rows() > 0);
@@ -60,8 +105,14 @@ impl Ends {
         let converter = StatisticsConverter::try_new(name, file.schema(), parquet).ok()?;
         let converter = converter.with_missing_null_counts_as_zero(false);
         let leaf = converter.parquet_column_index()?;
+        // Old readers and writers never agreed on the order of these.
+        if parquet.column(leaf).physical_type() == Type::INT96 {
+            return None;
+        }
+        let mut exact = true;
         for group in groups() {
             let statistics = group.column(leaf).statistics()?;
+            exact &= statistics.min_is_exact() && statistics.max_is_exact();
             if statistics.is_min_max_deprecated() && !signed(field.data_type()) {
                 return None;
             }
@@ -71,11 +122,7 @@ impl Ends {
             && (null_counts.null_count() > 0 || null_counts.values().iter().any(|n| *n > 0));
         let rows: u64 = groups().map(|group| group.num_rows().unsigned_abs()).sum();
         if null_counts.null_count() == 0 && null_counts.values().iter().sum::<u64>() == rows {
-            return Some(Ends {
-                values: None,
-                nulls: true,
-                nan: false,
-            });
+            return Some(Ends::NULLS);
         }
         let mins = converter.row_group_mins(groups()).ok()?;
         let maxes = converter.row_group_maxes(groups()).ok()?;
@@ -96,6 +143,7 @@ impl Ends {
             values: Some((mins, maxes)),
             nulls,
             nan: floating,
+            exact,
         })
     }
 

@@ -65,7 +65,7 @@ pub(crate) fn survey(context: &Context<'_>, key: &SortKey, input: usize) -> Resu
         batch_rows: BATCH_ROWS,
         window_bytes: WINDOW_BYTES,
     };
-    let mut batches = file.read(reading).map_err(|why| why.of_input(input))?;
+    let mut batches = file.read(&reading).map_err(|why| why.of_input(input))?;
     let mut found = Surveyed {
         sorted: true,
         first: Vec::new(),

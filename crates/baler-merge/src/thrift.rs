@@ -21,12 +21,16 @@ const UUID: u8 = 13;
 
 type Walked<T> = Result<T, String>;
 
-/// Checks a footer's structure and the depth and size of its schema.
-pub(crate) fn check_footer(footer: &[u8]) -> Walked<()> {
+/// Fields of a footer that only encrypted files have: the algorithm, and the key that signed the footer.
+const ENCRYPTION: [i64; 2] = [8, 9];
+
+/// Checks a footer's structure and the depth and size of its schema. Says whether some columns are encrypted.
+pub(crate) fn check_footer(footer: &[u8]) -> Walked<bool> {
     let mut walker = Walker { rest: footer };
     let mut field = 0;
-    let mut schema_seen = false;
+    let (mut schema_seen, mut encrypted) = (false, false);
     while let Some(kind) = walker.next_field(&mut field)? {
+        encrypted |= ENCRYPTION.contains(&field);
         if field == 2 && kind == LIST && !schema_seen {
             schema_seen = true;
             walker.check_schema()?;
@@ -35,7 +39,7 @@ pub(crate) fn check_footer(footer: &[u8]) -> Walked<()> {
         }
     }
     if schema_seen {
-        Ok(())
+        Ok(encrypted)
     } else {
         Err("the footer has no schema".into())
     }

@@ -1,18 +1,21 @@
-//! Serves the decoder's many small reads from a few larger ones: a sliding window for each column chunk.
+//! Serves the decoder's many small reads from a few larger ones: a sliding window for each column chunk. Chunks that fit
+//! into their windows whole are read together with their neighbours in the row group, in one read.
 //!
 //! It is also the place where every page header passes by, so sizes are checked here, before the decoder allocates what a
 //! header asks for; and where a failed read is told apart from a damaged file.
 
 use crate::io::Input;
-use crate::limits::{PAGE_BYTES_FREE, PAGE_BYTES_MAX, RATIO_MAX, RATIO_MAX_DENSE};
+use crate::limits::{GAP_BYTES_MAX, PAGE_BYTES_FREE, PAGE_BYTES_MAX, RATIO_MAX, RATIO_MAX_DENSE};
 use crate::thrift::page_sizes;
 use bytes::Bytes;
+use parquet::arrow::ProjectionMask;
 use parquet::basic::Compression;
 use parquet::errors::{ParquetError, Result as ParquetResult};
-use parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaData};
+use parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaData, RowGroupMetaData};
 use parquet::file::reader::{ChunkReader, Length};
 use std::io::{self, Read};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::ops::Range;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// An input as the decoder reads it. Clones share their windows.
 #[derive(Clone)]
@@ -27,6 +30,7 @@ struct Shared {
 }
 
 struct Chunk {
+    group: usize,
     start: u64,
     end: u64,
     ratio_max: u64,
@@ -37,17 +41,27 @@ struct Chunk {
 struct Window {
     start: u64,
     bytes: Bytes,
+    /// Something of the chunk was read already.
+    begun: bool,
 }
 
 impl Windows {
-    /// `window_bytes` bounds what is kept of each column chunk.
-    pub(crate) fn new(input: Arc<dyn Input>, metadata: &ParquetMetaData, window_bytes: usize) -> Self {
-        let mut chunks: Vec<Chunk> = metadata
-            .row_groups()
-            .iter()
-            .flat_map(|group| group.columns())
-            .map(Chunk::of)
-            .collect();
+    /// `window_bytes` bounds what is kept of each column chunk; only leaves in `mask` will be read.
+    pub(crate) fn new(
+        input: Arc<dyn Input>,
+        metadata: &ParquetMetaData,
+        mask: &ProjectionMask,
+        window_bytes: usize,
+    ) -> Self {
+        let chunks_of = |(number, group): (usize, &RowGroupMetaData)| {
+            let leaves = group.columns().iter().enumerate();
+            let chosen = leaves.filter(|(leaf, _)| mask.leaf_included(*leaf));
+            chosen
+                .map(|(_, column)| Chunk::of(number, column))
+                .collect::<Vec<_>>()
+        };
+        let groups = metadata.row_groups().iter().enumerate();
+        let mut chunks: Vec<Chunk> = groups.flat_map(chunks_of).collect();
         chunks.sort_by_key(|chunk| chunk.start);
         Self(Arc::new(Shared {
             input,
@@ -68,7 +82,7 @@ impl Windows {
 }
 
 impl Chunk {
-    fn of(column: &ColumnChunkMetaData) -> Self {
+    fn of(group: usize, column: &ColumnChunkMetaData) -> Self {
         let (start, length) = column.byte_range();
         let ratio_max = match column.compression() {
             Compression::UNCOMPRESSED => 1,
@@ -76,11 +90,16 @@ impl Chunk {
             _ => RATIO_MAX,
         };
         Self {
+            group,
             start,
             end: start + length,
             ratio_max,
             window: Mutex::default(),
         }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Window> {
+        self.window.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn check_page(&self, at: u64, header: &[u8]) -> Result<(), String> {
@@ -105,15 +124,24 @@ impl Chunk {
     }
 }
 
+impl Window {
+    fn begun(start: u64, bytes: Bytes) -> Self {
+        Self {
+            start,
+            bytes,
+            begun: true,
+        }
+    }
+}
+
 impl Shared {
-    fn chunk_at(&self, offset: u64) -> ParquetResult<&Chunk> {
+    fn chunk_at(&self, offset: u64) -> ParquetResult<usize> {
         let after = self.chunks.partition_point(|chunk| chunk.start <= offset);
         match after
             .checked_sub(1)
-            .map(|index| &self.chunks[index])
-            .filter(|chunk| offset < chunk.end)
+            .filter(|index| offset < self.chunks[*index].end)
         {
-            Some(chunk) => Ok(chunk),
+            Some(index) => Ok(index),
             None => Err(ParquetError::General(format!(
                 "a read at {offset}, where no column lies"
             ))),
@@ -122,25 +150,59 @@ impl Shared {
 
     /// `length` bytes at `offset`, or what is left of the chunk if that is less.
     fn fetch(&self, offset: u64, length: usize) -> ParquetResult<Bytes> {
-        let chunk = self.chunk_at(offset)?;
+        let index = self.chunk_at(offset)?;
+        let chunk = &self.chunks[index];
         let length = length.min((chunk.end - offset) as usize);
-        let mut window = chunk.window.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut window = chunk.lock();
         let skipped = offset.wrapping_sub(window.start) as usize;
         if offset < window.start || skipped.saturating_add(length) > window.bytes.len() {
             let wanted = length.max(self.window_bytes).min((chunk.end - offset) as usize);
             // What is not needed any more goes before its successor comes.
-            *window = Window::default();
-            *window = Window {
-                start: offset,
-                bytes: self.read(offset, wanted)?,
-            };
+            window.bytes = Bytes::new();
+            let bytes = self.read_on(index, offset, wanted)?;
+            *window = Window::begun(offset, bytes);
             return Ok(window.bytes.slice(..length));
         }
         let bytes = window.bytes.slice(skipped..skipped + length);
         if offset + length as u64 == chunk.end {
-            *window = Window::default();
+            window.bytes = Bytes::new();
         }
         Ok(bytes)
+    }
+
+    /// Reads a part of a chunk. If that is the rest of it, the neighbours that follow come with it, into their windows.
+    fn read_on(&self, index: usize, offset: u64, length: usize) -> ParquetResult<Bytes> {
+        let end = offset + length as u64;
+        let neighbours = match end == self.chunks[index].end {
+            true => self.neighbours_after(index),
+            false => index + 1..index + 1,
+        };
+        let read_end = self.chunks[neighbours.clone()]
+            .last()
+            .map_or(end, |last| last.end);
+        let bytes = self.read(offset, (read_end - offset) as usize)?;
+        for chunk in &self.chunks[neighbours] {
+            let part = bytes.slice((chunk.start - offset) as usize..(chunk.end - offset) as usize);
+            *chunk.lock() = Window::begun(chunk.start, part);
+        }
+        Ok(bytes.slice(..length))
+    }
+
+    /// The chunks of the same row group that follow closely, fit into their windows whole and were not read yet. So what a
+    /// row group holds in memory is what it would hold without them, gaps aside.
+    fn neighbours_after(&self, index: usize) -> Range<usize> {
+        let gap_max = GAP_BYTES_MAX.min(self.window_bytes as u64);
+        let mut last = index;
+        for (next, chunk) in self.chunks.iter().enumerate().skip(index + 1) {
+            let before = &self.chunks[last];
+            let close = chunk.start >= before.end && chunk.start - before.end <= gap_max;
+            let fits = chunk.end - chunk.start <= self.window_bytes as u64;
+            if chunk.group != before.group || !close || !fits || chunk.lock().begun {
+                break;
+            }
+            last = next;
+        }
+        index + 1..last + 1
     }
 
     fn read(&self, offset: u64, length: usize) -> ParquetResult<Bytes> {
@@ -206,8 +268,10 @@ impl PageHeaders {
             .fetch(self.start, HEADER_BYTES.max(had * 2))
             .map_err(io::Error::other)?;
         if had == 0 {
-            let chunk = self.shared.chunk_at(self.start).map_err(io::Error::other)?;
-            chunk.check_page(self.start, &bytes).map_err(io::Error::other)?;
+            let index = self.shared.chunk_at(self.start).map_err(io::Error::other)?;
+            self.shared.chunks[index]
+                .check_page(self.start, &bytes)
+                .map_err(io::Error::other)?;
         } else if bytes.len() == had {
             return Err(io::ErrorKind::UnexpectedEof.into());
         }

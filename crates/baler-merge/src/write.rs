@@ -10,6 +10,7 @@ use crate::limits::PAGE_ROWS;
 use crate::report::OutputReport;
 use crate::roll::{Standing, is_full};
 use crate::row_hash::digest_of_batch;
+use crate::row_time::{Span, Times};
 use crate::sort_key::SortKey;
 use crate::spec::{Codec, MergeSpec};
 use arrow::array::{ArrayRef, RecordBatch};
@@ -40,6 +41,8 @@ pub(crate) struct Writer<'a> {
     /// The order to claim, if any.
     key: Option<&'a SortKey>,
     last: LastPlace,
+    /// Where row times are, if they are asked for and there are any.
+    times: Option<Times>,
     rows_due: u64,
     /// What a row took in the last output, or in the inputs. Pages in work are not compressed yet, and would be
     /// taken for too much.
@@ -69,6 +72,7 @@ struct Part {
     digest: Digest,
     first: Option<Vec<u8>>,
     last: Option<Vec<u8>>,
+    span: Span,
 }
 
 impl<'a> Writer<'a> {
@@ -81,8 +85,10 @@ impl<'a> Writer<'a> {
         due: Due,
         memory_bytes: usize,
     ) -> Result<Self, MergeError> {
+        let times = spec.row_time.as_ref().map(|column| Times::of(schema, column));
         Ok(Self {
             sink,
+            times: times.transpose().map_err(MergeError::Spec)?.flatten(),
             properties: properties(schema, spec, key)?,
             schema: Arc::clone(schema),
             target_bytes: spec.target_file_bytes.max(1),
@@ -148,11 +154,16 @@ impl<'a> Writer<'a> {
                     digest: Digest::EMPTY,
                     first: first.flatten(),
                     last: None,
+                    span: Span::default(),
                 })
             }
         };
         part.digest += digest_of_batch(&rows).map_err(|why| MergeError::Proof(why.to_string()))?;
         part.rows += rows.num_rows() as u64;
+        if let Some(times) = &self.times {
+            let added = part.span.add(rows.column(times.column));
+            added.map_err(|why| MergeError::Proof(why.to_string()))?;
+        }
         part.writer.write(&rows).map_err(|why| broken(&why))?;
         if part.writer.memory_size() > self.memory_bytes {
             part.writer.flush().map_err(|why| broken(&why))?;
@@ -200,6 +211,7 @@ impl<'a> Writer<'a> {
             digest: part.digest,
             checksum,
             keys: part.first.zip(part.last).map(|(min, max)| KeyRange { min, max }),
+            times: self.times.as_ref().and_then(|times| part.span.times(times)),
             row_groups,
             uncompressed_bytes: uncompressed.unsigned_abs(),
         });

@@ -3,12 +3,14 @@
 use std::sync::Arc;
 
 use baler_core::file::{Digest, KeyRange};
+use baler_core::job::{Dropped, Job};
 use baler_core::table::{Codec, MergeSpec, Rule, SortColumn, TableSpec};
+use baler_core::time::{RowTime, TimeRange};
+use baler_merge::{EpochUnit, Facts, FileError, Input, TimeColumn};
 
-use baler_merge::{Facts, FileError, Input};
-
-/// A job's spec for the engine.
-pub fn for_engine(spec: &MergeSpec) -> baler_merge::MergeSpec {
+/// A job's spec for the engine. What may be dropped for its age was fixed when the job was planned.
+pub fn for_engine(job: &Job) -> baler_merge::MergeSpec {
+    let spec = &*job.merge;
     let rule = match &spec.rule {
         Rule::KeepAll => baler_merge::Rule::KeepAll,
         Rule::LastWriteWins { key, version } => baler_merge::Rule::LastWriteWins {
@@ -24,10 +26,58 @@ pub fn for_engine(spec: &MergeSpec) -> baler_merge::MergeSpec {
     baler_merge::MergeSpec {
         sort: sort_for_engine(&spec.sort),
         rule,
+        row_time: spec.row_time.as_deref().map(time_column),
+        deleted: deleted_for_engine(job),
+        expire: expire_for_engine(job),
         target_file_bytes: spec.target_bytes,
         row_group_rows: usize::try_from(spec.row_group_rows).unwrap_or(usize::MAX),
         codec,
     }
+}
+
+/// Tombstones stay as rows unless the job may drop them.
+fn deleted_for_engine(job: &Job) -> Option<baler_merge::Deleted> {
+    let cut = job.drops.as_ref().and_then(|drops| drops.deleted.as_ref());
+    let column = job.merge.deleted.as_ref()?;
+    Some(baler_merge::Deleted {
+        column: column.to_string(),
+        drop_before: cut.map(|cut| baler_merge::RowTime(cut.before.unix_ms)),
+    })
+}
+
+fn expire_for_engine(job: &Job) -> Option<baler_merge::Expire> {
+    let cut = job.drops.as_ref()?.expired.as_ref()?;
+    Some(baler_merge::Expire {
+        column: time_column(&cut.column),
+        before: baler_merge::RowTime(cut.before.unix_ms),
+    })
+}
+
+/// A column that holds times, as the user writes it: `ts`, or with the unit of plain integers `ts:ms`.
+fn time_column(text: &str) -> TimeColumn {
+    let with_unit = text.rsplit_once(':').and_then(|(name, unit)| Some((name, epoch_unit(unit)?)));
+    match with_unit {
+        Some((name, unit)) => TimeColumn {
+            name: name.to_owned(),
+            integer_unit: Some(unit),
+        },
+        None => TimeColumn::new(text),
+    }
+}
+
+fn epoch_unit(text: &str) -> Option<EpochUnit> {
+    match text {
+        "s" => Some(EpochUnit::Seconds),
+        "ms" => Some(EpochUnit::Milliseconds),
+        "us" => Some(EpochUnit::Microseconds),
+        "ns" => Some(EpochUnit::Nanoseconds),
+        _ => None,
+    }
+}
+
+/// The name of a column that holds times, without its unit.
+pub fn time_column_name(text: &str) -> String {
+    time_column(text).name
 }
 
 /// A sort key for the engine.
@@ -50,9 +100,11 @@ fn bounds_for_engine(spec: &MergeSpec) -> Vec<baler_merge::SortColumn> {
 }
 
 /// What is asked of a file's footer.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Asked {
     bounds: Vec<baler_merge::SortColumn>,
+    row_time: Option<TimeColumn>,
+    constants: Vec<String>,
 }
 
 impl Asked {
@@ -60,17 +112,42 @@ impl Asked {
     pub fn for_table(spec: &TableSpec) -> Self {
         Self {
             bounds: bounds_for_engine(&spec.merge),
+            row_time: spec.merge.row_time.as_deref().map(time_column),
+            constants: Vec::new(),
         }
     }
 
     /// Nothing but whether it can be read, and its rows.
     pub fn nothing() -> Self {
-        Self { bounds: Vec::new() }
+        Self::default()
     }
 
     /// Reads the footer.
     pub fn inspect(&self, input: &Arc<dyn Input>) -> Result<Facts, FileError> {
-        baler_merge::inspect(input, &self.bounds)
+        let asked = baler_merge::Asked {
+            sort: &self.bounds,
+            row_time: self.row_time.as_ref(),
+            constants: &self.constants,
+        };
+        baler_merge::inspect(input, &asked)
+    }
+}
+
+/// A rule that let rows go, in the core's words.
+pub fn rule_of(rule: &str) -> &'static str {
+    match rule {
+        baler_merge::DELETED => Dropped::DELETED,
+        baler_merge::EXPIRED => Dropped::EXPIRED,
+        _ => Dropped::LAST_WRITE_WINS,
+    }
+}
+
+/// Times that the engine found, for the state.
+pub fn times_of(times: baler_merge::RowTimes) -> TimeRange {
+    let row_time = |time: baler_merge::RowTime| RowTime { unix_ms: time.0 };
+    TimeRange {
+        min: row_time(times.min),
+        max: row_time(times.max),
     }
 }
 

@@ -47,7 +47,7 @@ fn the_newest_version_survives_wherever_it_stands() {
     assert_eq!(merged.report.drops.len(), 1);
     assert_eq!(
         (merged.report.drops[0].rows, merged.report.drops[0].rule),
-        (2, "last_write_wins")
+        (2, OLDER_VERSION)
     );
 }
 

@@ -98,7 +98,7 @@ fn without_a_sort_key_a_declared_order_that_does_not_hold_is_not_claimed() {
     assert_eq!(values(&merged.column("k")), [5, 9, 7, 1], "input order");
     assert!(merged.report.sorted_by.is_empty());
     assert!(merged.report.outputs[0].keys.is_none());
-    let facts = inspect(&input(merged.files[0].clone()), &[]).unwrap();
+    let facts = inspect(&input(merged.files[0].clone()), &Asked::default()).unwrap();
     assert!(
         facts.declared_sort.is_empty(),
         "no order is claimed in the file either"

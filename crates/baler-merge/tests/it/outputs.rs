@@ -103,7 +103,7 @@ fn row_groups_keep_their_limit_and_say_how_they_are_sorted() {
 fn inspection_bounds_what_the_merge_found_exactly() {
     let sort = sorted_by(&["k"]);
     let merged = merged(&[noisy(1_000, 2, 0), noisy(1_000, 2, 1)], &sort);
-    let facts = inspect(&input(merged.files[0].clone()), &sort.sort).unwrap();
+    let facts = inspect(&input(merged.files[0].clone()), &by(&sort.sort)).unwrap();
     assert_eq!(
         facts.keys, merged.report.outputs[0].keys,
         "for whole integers the statistics are exact"
@@ -116,7 +116,7 @@ fn inspection_bounds_what_the_merge_found_exactly() {
 }
 
 fn range(columns: Vec<(&str, ArrayRef)>, sort: &[SortColumn]) -> Option<KeyRange> {
-    inspect(&input(parquet(&batch(columns))), sort).unwrap().keys
+    inspect(&input(parquet(&batch(columns))), &by(sort)).unwrap().keys
 }
 
 #[test]

@@ -161,6 +161,14 @@ pub(crate) fn last_write_wins(key: &[&str], version: &str) -> MergeSpec {
     }
 }
 
+/// Asks for bounds of a key.
+pub(crate) fn by(sort: &[SortColumn]) -> Asked<'_> {
+    Asked {
+        sort,
+        ..Asked::default()
+    }
+}
+
 /// The digest of a batch, by way of a file.
 pub(crate) fn digest(rows: &RecordBatch) -> Digest {
     digest_of(&input(parquet(rows)), Budget::default(), &Unwatched)

@@ -155,7 +155,7 @@ fn every_orderable_type_sorts_in_every_direction() {
                 "{name} {descending} {nulls_first}"
             );
             assert!(merged.report.outputs[0].keys.is_some(), "{name} has a key range");
-            let facts = inspect(&input(merged.files[0].clone()), &sort).unwrap();
+            let facts = inspect(&input(merged.files[0].clone()), &by(&sort)).unwrap();
             if let (Some(loose), Some(exact)) = (facts.keys, &merged.report.outputs[0].keys) {
                 assert!(
                     loose.min <= exact.min && exact.max <= loose.max,

@@ -212,7 +212,7 @@ async fn read_footer(inbox: &Depot, asked: &Arc<Asked>, found: DataFile) -> Resu
         level: Level(0),
         rows: facts.rows,
         keys: facts.keys.as_ref().map(spec::key_range_of),
-        times: None,
+        times: facts.times.map(spec::times_of),
         digest: None,
         checksum: None,
         origin: Origin::Foreign,

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use anyhow::{Result, anyhow};
+use anyhow::{Context, Result, anyhow};
 use baler_core::event::{Quarantined, ReleaseReason};
 use baler_core::file::Identity;
 use baler_core::ids::RangeId;
@@ -69,9 +69,12 @@ impl Attempt {
     }
 
     fn order(&self) -> Result<engine::Order> {
+        let state = self.root.replica.state();
+        let table = state.tables.get(&self.grant.job.table);
         Ok(engine::Order {
             site: self.root.site.clone(),
             journal: self.root.journal()?,
+            catalog: table.context("the job's table is gone")?.spec.catalog.clone(),
             grant: self.grant.clone(),
             threads: self.threads,
             memory_bytes: self.memory_bytes,

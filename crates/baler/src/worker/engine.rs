@@ -5,10 +5,11 @@ use std::sync::Arc;
 
 use anyhow::{Result, anyhow};
 use baler_core::event::Quarantined;
-use baler_core::file::{Digest, File, Identity};
+use baler_core::file::{Digest, File, FilePath, Identity};
 use baler_core::ids::JournalId;
 use baler_core::job::{Dropped, Finished, InputRead, Output};
 use baler_core::request::Grant;
+use baler_core::table::Catalog;
 use baler_merge::{Budget, Input, MergeError, Report};
 use futures::{StreamExt, TryStreamExt, stream};
 
@@ -23,9 +24,22 @@ use crate::spec;
 pub(super) struct Order {
     pub(super) site: Site,
     pub(super) journal: JournalId,
+    pub(super) catalog: Catalog,
     pub(super) grant: Grant,
     pub(super) threads: usize,
     pub(super) memory_bytes: u64,
+}
+
+impl Order {
+    /// Where part number `part` is written: native tables are read through the journal alone, so that theirs need no
+    /// second name.
+    pub(super) fn written_as(&self, part: u32) -> FilePath {
+        let attempt = self.grant.attempt();
+        match self.catalog.publishes() {
+            true => attempt.staged(part),
+            false => self.grant.job.output_path(&self.catalog, self.journal, &attempt, part),
+        }
+    }
 }
 
 /// How a merge ended.
@@ -102,8 +116,8 @@ fn merge_opened(order: &Order, inputs: &[Arc<dyn Input>], meter: &Arc<Meter>) ->
         memory_bytes: order.memory_bytes,
         threads: order.threads,
     };
-    let spec = spec::for_engine(&order.grant.job.merge);
-    let mut sink = AttemptSink::new(order.site.root.clone(), attempt, meter.clone());
+    let spec = spec::for_engine(&order.grant.job);
+    let mut sink = AttemptSink::new(order, meter.clone());
     baler_merge::merge(inputs, &spec, budget, spill.path(), &mut sink, &**meter)
 }
 
@@ -186,20 +200,20 @@ fn finished(order: &Order, report: &Report) -> Finished {
     let job = &order.grant.job;
     let outputs = report.outputs.iter().map(|output| Output {
         part: output.part,
-        path: attempt.output(order.journal, &job.partition, output.part),
+        path: job.output_path(&order.catalog, order.journal, &attempt, output.part),
         bytes: output.bytes,
         rows: output.rows,
         digest: spec::digest_of(output.digest),
         checksum: Digest(output.checksum),
         keys: output.keys.as_ref().map(spec::key_range_of),
-        times: None,
+        times: output.times.map(spec::times_of),
     });
     let reads = report.inputs.iter().map(|input| InputRead {
         rows: input.rows_read,
         digest: spec::digest_of(input.digest),
     });
     let drops = report.drops.iter().map(|dropped| Dropped {
-        rule: dropped.rule.into(),
+        rule: spec::rule_of(dropped.rule).into(),
         rows: dropped.rows,
         digest: spec::digest_of(dropped.digest),
     });

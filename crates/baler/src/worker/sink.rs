@@ -3,28 +3,27 @@
 use std::io::{self, Write};
 use std::sync::Arc;
 
-use baler_core::names::Attempt;
 use baler_merge::{Output, OutputSink};
 
+use super::engine::Order;
 use super::meter::Meter;
-use crate::depot::{Depot, DepotError};
+use crate::depot::DepotError;
 
 /// Opens an attempt's outputs.
-pub(super) struct AttemptSink {
-    root: Depot,
-    attempt: Attempt,
+pub(super) struct AttemptSink<'a> {
+    order: &'a Order,
     meter: Arc<Meter>,
 }
 
-impl AttemptSink {
-    pub(super) fn new(root: Depot, attempt: Attempt, meter: Arc<Meter>) -> Self {
-        Self { root, attempt, meter }
+impl<'a> AttemptSink<'a> {
+    pub(super) fn new(order: &'a Order, meter: Arc<Meter>) -> Self {
+        Self { order, meter }
     }
 }
 
-impl OutputSink for AttemptSink {
+impl OutputSink for AttemptSink<'_> {
     fn create(&mut self, part: u32) -> io::Result<Box<dyn Output>> {
-        let output = self.root.create_output(self.attempt.staged(part));
+        let output = self.order.site.root.create_output(self.order.written_as(part));
         Ok(Box::new(MeteredOutput {
             output: output.map_err(DepotError::into_io)?,
             meter: self.meter.clone(),

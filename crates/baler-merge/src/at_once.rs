@@ -1,0 +1,59 @@
+//! Work that mostly waits for a store, on several threads at once.
+
+use crate::limits::READS_AT_ONCE;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+
+/// What `work` gives for each number below `count`, in order. No more than [`READS_AT_ONCE`] are at it together.
+pub(crate) fn at_once<T: Send>(count: usize, work: impl Fn(usize) -> T + Sync) -> Vec<T> {
+    let next = AtomicUsize::new(0);
+    let one_after_another = || {
+        let mut done = Vec::new();
+        loop {
+            let number = next.fetch_add(1, Ordering::Relaxed);
+            if number >= count {
+                return done;
+            }
+            done.push((number, work(number)));
+        }
+    };
+    let mut done = thread::scope(|scope| {
+        let helpers: Vec<_> = (1..count.min(READS_AT_ONCE))
+            .map(|_| scope.spawn(one_after_another))
+            .collect();
+        let mut done = one_after_another();
+        for helper in helpers {
+            done.extend(
+                helper
+                    .join()
+                    .unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
+            );
+        }
+        done
+    });
+    done.sort_unstable_by_key(|(number, _)| *number);
+    done.into_iter().map(|(_, result)| result).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn results_come_in_order_and_no_more_than_the_limit_run_together() {
+        let (running, most) = (AtomicUsize::new(0), AtomicUsize::new(0));
+        let squares = at_once(200, |number| {
+            most.fetch_max(running.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
+            thread::sleep(std::time::Duration::from_millis(1));
+            running.fetch_sub(1, Ordering::SeqCst);
+            number * number
+        });
+        assert_eq!(
+            squares,
+            (0..200).map(|number| number * number).collect::<Vec<_>>()
+        );
+        let most = most.into_inner();
+        assert!((2..=READS_AT_ONCE).contains(&most), "{most} at once");
+        assert!(at_once(0, |number| number).is_empty());
+    }
+}

@@ -1,0 +1,76 @@
+//! Opens all inputs of a merge: many reads at once, small inputs whole, as far as the budget goes.
+
+use crate::at_once::at_once;
+use crate::decode::OpenFile;
+use crate::error::{FileError, MergeError};
+use crate::io::{Input, Progress};
+use crate::limits::SMALL_FILE_BYTES;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Small inputs are held up to `held_bytes_max` together; of the others only the footer is read.
+pub(crate) fn open_all(
+    inputs: &[Arc<dyn Input>],
+    held_bytes_max: usize,
+    progress: &dyn Progress,
+) -> Result<Vec<OpenFile>, MergeError> {
+    if inputs.is_empty() {
+        return Err(MergeError::Spec(
+            "there is nothing to merge: give at least one input".into(),
+        ));
+    }
+    let held = choose_held(inputs, held_bytes_max);
+    let stop = AtomicBool::new(false);
+    let opened = at_once(inputs.len(), |index| {
+        if stop.load(Ordering::Relaxed) || progress.cancelled() {
+            return Err(FileError::Cancelled);
+        }
+        let opened = OpenFile::open(&inputs[index], held[index]);
+        if matches!(opened, Err(FileError::Read(_))) {
+            stop.store(true, Ordering::Relaxed);
+        }
+        progress.advanced(0, 1);
+        opened
+    });
+    sort_out(inputs, opened)
+}
+
+/// The first inputs that are small, as many as fit.
+fn choose_held(inputs: &[Arc<dyn Input>], bytes_max: usize) -> Vec<bool> {
+    let mut left = bytes_max as u64;
+    let fits = |input: &Arc<dyn Input>| {
+        let fits = input.len() <= SMALL_FILE_BYTES.min(left);
+        left -= if fits { input.len() } else { 0 };
+        fits
+    };
+    inputs.iter().map(fits).collect()
+}
+
+/// All bad files are named at once, so that the caller need not try for each; a store that failed comes first.
+fn sort_out(
+    inputs: &[Arc<dyn Input>],
+    opened: Vec<Result<OpenFile, FileError>>,
+) -> Result<Vec<OpenFile>, MergeError> {
+    let (mut files, mut culprits, mut reasons, mut cancelled) = (Vec::new(), Vec::new(), Vec::new(), false);
+    for (index, opened) in opened.into_iter().enumerate() {
+        match opened {
+            Ok(file) => files.push(file),
+            Err(FileError::Refused(reason)) => {
+                culprits.push(index);
+                reasons.push(format!("{}: {reason}", inputs[index].name()));
+            }
+            Err(FileError::Cancelled) => cancelled = true,
+            Err(failed) => return Err(failed.of_input(index)),
+        }
+    }
+    if cancelled {
+        return Err(MergeError::Cancelled);
+    }
+    match culprits.is_empty() {
+        true => Ok(files),
+        false => Err(MergeError::Input {
+            culprits,
+            reason: reasons.join("; "),
+        }),
+    }
+}
