@@ -8,7 +8,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::time::sleep;
 
-use super::message::{Message, answer};
+use super::message::{Message, answer, head_length};
 use super::script::{Fault, Script};
 
 pub(super) struct Proxied {
@@ -48,6 +48,11 @@ impl Proxied {
             Fault::CutResponse(bytes) => {
                 let mut response = self.forward(request).await?;
                 response.truncate(bytes);
+                Some(response)
+            }
+            Fault::CutBody(bytes) => {
+                let mut response = self.forward(request).await?;
+                response.truncate(head_length(&response) + bytes);
                 Some(response)
             }
             Fault::Answer(status) => Some(answer(status)),

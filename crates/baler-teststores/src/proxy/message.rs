@@ -5,6 +5,8 @@ use tokio::io::{AsyncRead, AsyncReadExt};
 
 const HEAD_BYTES_MAX: usize = 64 << 10;
 
+const HEAD_END: &[u8] = b"\r\n\r\n";
+
 /// A request, as it came.
 #[derive(Clone, Debug)]
 pub(super) struct Message {
@@ -18,16 +20,13 @@ impl Message {
     /// Reads one; `None` if the connection was closed instead.
     pub(super) async fn read(from: &mut (impl AsyncRead + Unpin)) -> Result<Option<Self>> {
         let mut bytes = Vec::new();
-        let head_end = loop {
-            if let Some(at) = bytes.windows(4).position(|four| four == b"\r\n\r\n") {
-                break at + 4;
-            }
+        while head_length(&bytes) == bytes.len() && !bytes.ends_with(HEAD_END) {
             ensure!(bytes.len() < HEAD_BYTES_MAX, "the head of a request does not end");
             if from.read_buf(&mut bytes).await? == 0 {
                 return Ok(None);
             }
-        };
-        let body = bytes.split_off(head_end);
+        }
+        let body = bytes.split_off(head_length(&bytes));
         let head = String::from_utf8(bytes)?;
         let mut words = head.split(' ');
         let (method, target) = (words.next(), words.next());
@@ -74,6 +73,12 @@ impl Message {
         bytes.extend_from_slice(&self.body);
         bytes
     }
+}
+
+/// Where the body begins; where all ends if the head does not.
+pub(super) fn head_length(bytes: &[u8]) -> usize {
+    let found = bytes.windows(HEAD_END.len()).position(|four| four == HEAD_END);
+    found.map_or(bytes.len(), |at| at + HEAD_END.len())
 }
 
 /// An answer of the proxy's own.

@@ -16,6 +16,8 @@ pub enum Fault {
     DelayResponse(Duration),
     /// It reaches the server, and the answer ends after so many bytes, head included.
     CutResponse(usize),
+    /// It reaches the server, and the answer ends after its head and so many bytes of its body.
+    CutBody(usize),
     /// The proxy answers; the server never hears of it.
     Answer(u16),
     /// It reaches the server, and the proxy answers otherwise.

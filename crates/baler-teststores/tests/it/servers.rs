@@ -102,5 +102,15 @@ async fn the_proxy_does_what_it_says() {
             .filter_map(|exchange| exchange.fault);
         assert_eq!(hit.collect::<Vec<_>>(), [fault]);
     }
+    let path = object_store::path::Path::from("folder/body");
+    direct
+        .put(&path, PutPayload::from_static(b"ten bytes!"))
+        .await
+        .unwrap();
+    proxy.plan("GET", path.as_ref(), 1, Fault::CutBody(4));
+    let cut = through.get(&path).await.unwrap().bytes().await;
+    assert!(cut.is_err(), "{cut:?}");
+    let whole = through.get(&path).await.unwrap().bytes().await.unwrap();
+    assert_eq!(whole, "ten bytes!");
     assert_eq!(proxy.faults_left(), 0);
 }

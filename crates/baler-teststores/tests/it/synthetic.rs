@@ -33,7 +33,7 @@ async fn every_object_is_listed_once_in_order_whatever_was_written_between() {
     assert_eq!(paths("data").try_collect::<Vec<_>>().await.unwrap(), expected);
     assert_eq!(synthetic.counts().lists, 3, "1,000 a page");
 
-    let added = "data/part=00000/000000000 & <b>.parquet";
+    let added = "data/part=00000/000000000 & 'b'.parquet";
     client
         .put(&added.into(), PutPayload::from_static(b"x"))
         .await
