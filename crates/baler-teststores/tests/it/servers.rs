@@ -1,7 +1,9 @@
 //! The servers themselves: they end when they should, and keep what they acknowledged.
 
+use std::io::{BufRead, BufReader};
 use std::path::Path;
-use std::time::Duration;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
 
 use baler_teststores::{Fault, FaultProxy, Seaweed, shared_azurite, shared_seaweed};
 use object_store::{ObjectStoreExt, PutPayload};
@@ -33,6 +35,41 @@ async fn a_killed_server_is_gone_and_comes_back_with_its_objects() {
     let pid = seaweed.pid().unwrap();
     drop(seaweed);
     assert!(!is_running(pid), "a dropped server is ended");
+}
+
+/// Tests are killed too: by a time limit, by Ctrl-C, by a lack of memory. This one runs itself once more, as the process
+/// that is killed.
+#[tokio::test]
+async fn a_server_ends_with_the_process_that_started_it() {
+    const VICTIM: &str = "BALER_TEST_VICTIM";
+    if std::env::var_os(VICTIM).is_some() {
+        let azurite = shared_azurite().await.unwrap();
+        println!("\nserver: {}", azurite.pid().unwrap());
+        return std::future::pending().await;
+    }
+    if std::env::var_os("BALER_AZURITE").is_none() {
+        return;
+    }
+    let mut victim = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "--nocapture"])
+        .arg("servers::a_server_ends_with_the_process_that_started_it")
+        .env(VICTIM, "1")
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let lines = BufReader::new(victim.stdout.take().unwrap()).lines();
+    let mut said = lines.map_while(Result::ok);
+    let pid = said
+        .find_map(|line| line.strip_prefix("server: ")?.parse().ok())
+        .unwrap();
+    assert!(is_running(pid));
+    victim.kill().unwrap();
+    victim.wait().unwrap();
+    let begun = Instant::now();
+    while is_running(pid) {
+        assert!(begun.elapsed() < Duration::from_secs(30), "{pid} is still there");
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
 }
 
 #[tokio::test]
