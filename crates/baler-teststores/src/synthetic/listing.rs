@@ -3,21 +3,12 @@
 use std::fmt::Write;
 
 use super::layers::{Layers, Stored};
+use super::query::Query;
 
 const PAGE_MAX: usize = 1_000;
 
 /// Comes after every name that goes on from a prefix: no name holds it.
 const AFTER_ALL: char = char::MAX;
-
-/// What is asked for.
-#[derive(Debug, Default)]
-pub(super) struct Query {
-    pub(super) prefix: String,
-    pub(super) delimiter: Option<String>,
-    pub(super) start_after: Option<String>,
-    pub(super) token: Option<String>,
-    pub(super) keys_max: Option<usize>,
-}
 
 /// One page, as XML. The token of the next one is the name or folder that this one ended with.
 pub(super) fn page(layers: &Layers, query: &Query) -> String {
@@ -92,7 +83,7 @@ fn write_object(items: &mut String, key: &str, stored: &Stored) {
     written.expect("text takes all that is written to it");
 }
 
-fn escape(text: &str) -> String {
+pub(super) fn escape(text: &str) -> String {
     text.replace('&', "&amp;")
         .replace('<', "&lt;")
         .replace('>', "&gt;")

@@ -5,8 +5,10 @@
 mod layers;
 mod listing;
 mod objects;
+mod query;
 mod reply;
 mod service;
+mod uploads;
 
 use std::net::Ipv4Addr;
 use std::sync::Arc;
@@ -96,7 +98,7 @@ pub struct Counts {
     pub gets: u64,
     /// Looks at an object.
     pub heads: u64,
-    /// Writes, those refused by a condition included.
+    /// Writes, copies and the requests of uploads in parts; those refused by a condition included.
     pub puts: u64,
     /// Deletions, of one or many.
     pub deletes: u64,

@@ -26,6 +26,14 @@ pub(super) fn xml(text: String) -> Reply {
     )
 }
 
+/// An XML answer that says one thing.
+pub(super) fn result(kind: &str, name: &str, value: &str) -> Reply {
+    let value = value.replace('"', "&quot;");
+    xml(format!(
+        "<?xml version=\"1.0\"?><{kind}><{name}>{value}</{name}></{kind}>"
+    ))
+}
+
 pub(super) fn error(status: StatusCode, code: &str) -> Reply {
     let text = format!("<?xml version=\"1.0\"?><Error><Code>{code}</Code><Message>{code}</Message></Error>");
     let builder = Response::builder().status(status);

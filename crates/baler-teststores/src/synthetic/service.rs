@@ -13,9 +13,11 @@ use hyper::body::Incoming;
 use tokio::time::sleep;
 
 use super::layers::{Layers, Stored};
-use super::listing::{self, Query};
+use super::listing;
 use super::objects::Objects;
+use super::query::{Query, keys_of, split_path};
 use super::reply::{self, Reply};
+use super::uploads::Uploads;
 use super::{BUCKET, Conditions, Tallies};
 
 /// Between looking and writing, for a store that does one after the other.
@@ -24,6 +26,7 @@ const GAP: Duration = Duration::from_millis(5);
 #[derive(Debug)]
 pub(super) struct Service {
     layers: Layers,
+    uploads: Uploads,
     latency: Duration,
     conditions: Conditions,
     tallies: Arc<Tallies>,
@@ -38,6 +41,7 @@ impl Service {
     ) -> Self {
         Self {
             layers: Layers::new(objects),
+            uploads: Uploads::default(),
             latency,
             conditions,
             tallies,
@@ -63,28 +67,33 @@ impl Service {
         if bucket != BUCKET {
             return reply::error(StatusCode::NOT_FOUND, "NoSuchBucket");
         }
-        let query = head.uri.query().unwrap_or_default();
+        let Some(query) = Query::parse(head.uri.query().unwrap_or_default()) else {
+            return reply::error(StatusCode::BAD_REQUEST, "InvalidArgument");
+        };
         let Ok(body) = body.collect().await else {
             return reply::error(StatusCode::BAD_REQUEST, "IncompleteBody");
         };
         let body = body.to_bytes();
         match (head.method, key.is_empty()) {
-            (Method::GET, true) => self.list(query),
+            (Method::GET, true) if query.list || query.uploads => self.list(&query),
+            (Method::GET, true) => reply::error(StatusCode::NOT_FOUND, "NoSuchConfiguration"),
             (Method::GET, false) => self.get(&key, &head.headers),
             (Method::HEAD, _) => self.head(&key),
-            (Method::PUT, false) if query.is_empty() => self.put(&key, body, &head.headers).await,
-            (Method::DELETE, false) if query.is_empty() => self.delete(&key, &head.headers),
-            (Method::POST, true) if query.starts_with("delete") => self.delete_many(&body),
+            (Method::PUT, false) if query.upload.is_some() => self.put_part(&query, body),
+            (Method::PUT, false) => self.put(&key, body, &head.headers).await,
+            (Method::POST, false) => self.post(&key, &query),
+            (Method::DELETE, false) => self.delete(&key, &query, &head.headers),
+            (Method::POST, true) if query.delete => self.delete_many(&body),
             _ => reply::error(StatusCode::NOT_IMPLEMENTED, "NotImplemented"),
         }
     }
 
-    fn list(&self, query: &str) -> Reply {
+    fn list(&self, query: &Query) -> Reply {
         count(&self.tallies.lists);
-        match parse_query(query) {
-            Some(query) => reply::xml(listing::page(&self.layers, &query)),
-            None => reply::error(StatusCode::BAD_REQUEST, "InvalidArgument"),
-        }
+        reply::xml(match query.uploads {
+            true => self.uploads.list(&query.prefix),
+            false => listing::page(&self.layers, query),
+        })
     }
 
     fn get(&self, key: &str, headers: &HeaderMap) -> Reply {
@@ -107,8 +116,24 @@ impl Service {
 
     async fn put(&self, key: &str, body: Bytes, headers: &HeaderMap) -> Reply {
         count(&self.tallies.puts);
+        let Some(source) = headers.get("x-amz-copy-source") else {
+            let written = self.write(key, body, headers).await;
+            return written.map_or_else(precondition_failed, |etag| reply::written(&etag));
+        };
+        let source = source.to_str().ok().and_then(split_path);
+        let Some(stored) = source.and_then(|(_, key)| self.layers.get(&key)) else {
+            return reply::error(StatusCode::NOT_FOUND, "NoSuchKey");
+        };
+        let written = self.write(key, stored.bytes, headers).await;
+        written.map_or_else(precondition_failed, |etag| {
+            reply::result("CopyObjectResult", "ETag", &etag)
+        })
+    }
+
+    /// Keeps, ignores or breaks the conditions; the new ETag if they let it be written.
+    async fn write(&self, key: &str, body: Bytes, headers: &HeaderMap) -> Option<String> {
         let allowed = |now: Option<&Stored>| is_match(headers, now) && (now.is_none() || !is_create(headers));
-        let written = match self.conditions {
+        match self.conditions {
             Conditions::Kept => self.layers.put(key, body, allowed),
             Conditions::Ignored => self.layers.put(key, body, |_| true),
             Conditions::CheckedThenActed if allowed(self.layers.get(key).as_ref()) => {
@@ -116,26 +141,52 @@ impl Service {
                 self.layers.put(key, body, |_| true)
             }
             Conditions::CheckedThenActed => None,
-        };
-        written.map_or_else(precondition_failed, |etag| reply::written(&etag))
+        }
     }
 
-    fn delete(&self, key: &str, headers: &HeaderMap) -> Reply {
+    fn put_part(&self, query: &Query, body: Bytes) -> Reply {
+        count(&self.tallies.puts);
+        let id = query.upload.as_deref().unwrap_or_default();
+        let added = query.part.and_then(|part| self.uploads.add(id, part, body));
+        added.map_or_else(no_such_upload, |etag| reply::written(&etag))
+    }
+
+    /// Begins or completes an upload.
+    fn post(&self, key: &str, query: &Query) -> Reply {
+        count(&self.tallies.puts);
+        let Some(id) = &query.upload else {
+            return reply::result(
+                "InitiateMultipartUploadResult",
+                "UploadId",
+                &self.uploads.begin(key),
+            );
+        };
+        let whole = self.uploads.end(id);
+        let written = whole.and_then(|whole| self.layers.put(key, whole, |_| true));
+        written.map_or_else(no_such_upload, |etag| {
+            reply::result("CompleteMultipartUploadResult", "ETag", &etag)
+        })
+    }
+
+    fn delete(&self, key: &str, query: &Query, headers: &HeaderMap) -> Reply {
         count(&self.tallies.deletes);
-        match self.layers.delete(key, |now| is_match(headers, now)) {
-            true => reply::empty(StatusCode::NO_CONTENT),
-            false => precondition_failed(),
+        let deleted = match &query.upload {
+            Some(id) => return self.uploads.end(id).map_or_else(no_such_upload, |_| no_content()),
+            None => self.layers.delete(key, |now| is_match(headers, now)),
+        };
+        if deleted {
+            no_content()
+        } else {
+            precondition_failed()
         }
     }
 
     fn delete_many(&self, body: &[u8]) -> Reply {
         count(&self.tallies.deletes);
-        let text = String::from_utf8_lossy(body);
         let mut deleted = String::new();
-        for part in text.split("<Key>").skip(1) {
-            let key = part.split("</Key>").next().unwrap_or_default();
-            self.layers.delete(&unescape(key), |_| true);
-            deleted += &format!("<Deleted><Key>{key}</Key></Deleted>");
+        for key in keys_of(body) {
+            self.layers.delete(&key, |_| true);
+            deleted += &format!("<Deleted><Key>{}</Key></Deleted>", listing::escape(&key));
         }
         reply::xml(format!(
             "<?xml version=\"1.0\"?><DeleteResult>{deleted}</DeleteResult>"
@@ -151,6 +202,14 @@ fn precondition_failed() -> Reply {
     reply::error(StatusCode::PRECONDITION_FAILED, "PreconditionFailed")
 }
 
+fn no_such_upload() -> Reply {
+    reply::error(StatusCode::NOT_FOUND, "NoSuchUpload")
+}
+
+fn no_content() -> Reply {
+    reply::empty(StatusCode::NO_CONTENT)
+}
+
 fn is_create(headers: &HeaderMap) -> bool {
     headers.get(IF_NONE_MATCH).is_some_and(|value| value == "*")
 }
@@ -160,43 +219,4 @@ fn is_match(headers: &HeaderMap, now: Option<&Stored>) -> bool {
         Some(wanted) => now.is_some_and(|now| wanted == now.etag.as_str()),
         None => true,
     }
-}
-
-/// `/bucket/key`, decoded.
-fn split_path(path: &str) -> Option<(String, String)> {
-    let path = path.strip_prefix('/')?;
-    let (bucket, key) = path.split_once('/').unwrap_or((path, ""));
-    Some((decode(bucket)?, decode(key)?))
-}
-
-fn parse_query(text: &str) -> Option<Query> {
-    let mut query = Query::default();
-    for pair in text.split('&') {
-        let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
-        let value = decode(&value.replace('+', " "))?;
-        match name {
-            "prefix" => query.prefix = value,
-            "delimiter" => query.delimiter = Some(value),
-            "start-after" => query.start_after = Some(value),
-            "continuation-token" => query.token = Some(value),
-            "max-keys" => query.keys_max = Some(value.parse().ok()?),
-            _ => {}
-        }
-    }
-    Some(query)
-}
-
-fn decode(text: &str) -> Option<String> {
-    percent_encoding::percent_decode_str(text)
-        .decode_utf8()
-        .ok()
-        .map(Into::into)
-}
-
-fn unescape(text: &str) -> String {
-    text.replace("&lt;", "<")
-        .replace("&gt;", ">")
-        .replace("&quot;", "\"")
-        .replace("&apos;", "'")
-        .replace("&amp;", "&")
 }

@@ -8,14 +8,13 @@ use std::time::Duration;
 
 use baler_core::ids::PinId;
 use baler_core::request::{Reply, Request};
-use baler_core::time::Millis;
 use baler_journal::conformance::{JOURNAL, create_table};
 use baler_journal::replica::Settings;
 use baler_journal::{Access, JournalError, ObjectLog, Replica};
 use baler_teststores::{S3, Seaweed};
 use futures::future::join_all;
 
-use crate::sites::store;
+use crate::sites::{pin, store};
 
 const WRITERS: usize = 3;
 
@@ -39,20 +38,11 @@ async fn replica(s3: &S3, bucket: &str) -> Replica {
     Replica::open(Arc::new(log), settings).await.unwrap()
 }
 
-/// One that outlives the test.
-fn pin(owner: usize) -> Request {
-    Request::Pin {
-        table: "t".into(),
-        owner: format!("writer {owner}").into(),
-        lifetime: Millis::from_secs(1 << 20),
-    }
-}
-
 /// Pins until told to stop. An error of the store means that nothing was written; every other would be a finding.
 async fn write(replica: Replica, writer: usize, stop: Arc<AtomicBool>) -> Vec<PinId> {
     let mut acknowledged = Vec::new();
     while !stop.load(Ordering::Relaxed) {
-        match replica.submit(pin(writer)).await {
+        match replica.submit(pin(&format!("writer {writer}"))).await {
             Ok(Reply::Pinned(made)) => acknowledged.push(made),
             Err(JournalError::Store(_) | JournalError::Contended(_)) => {
                 tokio::time::sleep(Duration::from_millis(20)).await;

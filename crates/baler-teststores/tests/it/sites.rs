@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use baler_core::request::Request;
+use baler_core::time::Millis;
 use baler_journal::conformance::{BLOCK, Site};
 use baler_journal::store::{FaultyStore, ObjectStoreStore, Store};
 use baler_journal::{Journal, ObjectLog};
@@ -39,6 +41,15 @@ pub(crate) async fn in_azurite() -> Option<Site> {
     let store = store("azure", azurite.azure().client(&container));
     spare_the_probe(&PROBED, &store).await;
     Some(object_log(store))
+}
+
+/// Asks for a pin on table `t` that outlives the test. Each is a promise of its own, so one decided twice shows.
+pub(crate) fn pin(owner: &str) -> Request {
+    Request::Pin {
+        table: "t".into(),
+        owner: owner.into(),
+        lifetime: Millis::from_secs(1 << 20),
+    }
 }
 
 type Record = (String, Bytes);

@@ -6,7 +6,7 @@ use baler_teststores::{BUCKET, Conditions, Objects, Synthetic};
 use bytes::Bytes;
 use futures::{StreamExt, TryStreamExt};
 use object_store::path::Path;
-use object_store::{GetOptions, GetRange, ObjectStore, ObjectStoreExt, PutMode, PutPayload};
+use object_store::{GetOptions, GetRange, MultipartUpload, ObjectStore, ObjectStoreExt, PutMode, PutPayload};
 
 fn objects(count: u64, folders: u64) -> Objects {
     let bodies = vec![Bytes::from_static(b"first body"), Bytes::from_static(b"second")];
@@ -102,6 +102,27 @@ async fn ranges_and_conditions_are_kept() {
         (counts.gets, counts.heads, counts.lists, counts.puts),
         (3, 1, 1, 3)
     );
+}
+
+#[tokio::test]
+async fn large_objects_come_in_parts_and_are_copied() {
+    let synthetic = start(Objects::none(), Duration::ZERO).await;
+    let client = synthetic.s3().client(BUCKET);
+    let (path, copy) = (Path::from("a/large"), Path::from("b/copy"));
+    let mut upload = client.put_multipart(&path).await.unwrap();
+    upload.put_part("first ".into()).await.unwrap();
+    upload.put_part("second".into()).await.unwrap();
+    assert!(client.head(&path).await.is_err(), "not before it is complete");
+    upload.complete().await.unwrap();
+    client.copy(&path, &copy).await.unwrap();
+    assert_eq!(
+        client.get(&copy).await.unwrap().bytes().await.unwrap(),
+        "first second"
+    );
+    let mut aborted = client.put_multipart(&"a/aborted".into()).await.unwrap();
+    aborted.put_part("x".into()).await.unwrap();
+    aborted.abort().await.unwrap();
+    assert_eq!(client.list(None).count().await, 2);
 }
 
 /// The time is the store's, not the server's own: 128 wait at once.
