@@ -33,11 +33,11 @@ impl Azurite {
 
     /// One whose directory goes when it does.
     async fn start_for_all() -> Result<Option<Self>> {
-        let directory = tempfile::tempdir()?.keep();
-        let Some(mut new) = Self::prepare(&directory)? else {
+        let directory = tempfile::tempdir()?;
+        let Some(mut new) = Self::prepare(directory.path())? else {
             return Ok(None);
         };
-        new.server.sweep(directory);
+        new.server.sweep(directory.keep());
         new.restart().await?;
         Ok(Some(new))
     }
