@@ -25,6 +25,10 @@ pub struct TableSpec {
     /// What becomes of a file whose rows are in outputs.
     #[serde(default)]
     pub replaced: Replaced,
+    /// The owner's promise that no name is ever used twice: where a store cannot delete by condition, a last look is
+    /// enough then.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub names_once: bool,
     /// Files whose newest row is older than this may be dropped; see `Request::ApplyRetention`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retention: Option<Millis>,

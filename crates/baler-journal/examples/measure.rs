@@ -65,6 +65,7 @@ async fn write_snapshot(directory: &str, files: u64) -> Outcome {
         rewritten: Rewritten::Report,
         replaced: Replaced::default(),
         retention: None,
+        names_once: false,
     };
     let log = log_in(directory).await?;
     let mut events = vec![

@@ -102,6 +102,16 @@ pub struct TableArgs {
     /// with --key]
     #[arg(long, value_enum, value_name = "WHAT", requires = "output")]
     pub rewritten: Option<RewrittenArg>,
+    /// In a bucket: copy replaced files to this folder below the root before they are deleted, like `_replaced`
+    #[arg(long, value_name = "FOLDER", conflicts_with_all = ["output", "leave_inputs"])]
+    pub keep_inputs: Option<String>,
+    /// In a bucket: leave replaced files where they are. Whoever lists the folder then sees their rows twice
+    #[arg(long, conflicts_with = "output")]
+    pub leave_inputs: bool,
+    /// No name in the bucket is ever used twice: needed to delete replaced files where the store cannot delete an object
+    /// only if it is still the version that was merged
+    #[arg(long)]
+    pub names_never_reused: bool,
     /// In a bucket: the storage class (or Azure's access tier) of the files to write
     #[arg(long, value_name = "CLASS")]
     pub storage_class: Option<String>,

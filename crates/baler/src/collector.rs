@@ -1,11 +1,14 @@
 //! Takes away what is left behind, by the durable lists in the state. One object that cannot be deleted stays on its
 //! list, and does not stop the others.
 
+use std::sync::Arc;
+
 use anyhow::{Result, anyhow};
 use baler_core::file::FilePath;
-use baler_core::garbage::{Leftover, Stage};
+use baler_core::garbage::{Garbage, Leftover, Stage};
 use baler_core::request::{Grace, Reply, Request};
 use baler_core::state::State;
+use baler_core::table::Replaced;
 use futures::{StreamExt, stream};
 use serde::Serialize;
 
@@ -26,8 +29,19 @@ pub struct Collected {
     pub put_back: Vec<String>,
 }
 
-/// Renames the files that committed jobs replaced out of the readers' sight.
-pub async fn set_aside(root: &Root) -> Result<Vec<String>> {
+/// Takes the files that committed jobs replaced out of the readers' sight: where nothing can be renamed, by deleting
+/// them. Answers with what had to be put back.
+pub async fn clear_sight(root: &Root) -> Result<Vec<String>> {
+    let put_back = set_aside(root).await?;
+    let ripe = |garbage: &Arc<Garbage>| garbage.stage == Stage::Ripe;
+    if root.replica.state().garbage.values().any(ripe) {
+        delete_due(root, Grace::Kept).await?;
+    }
+    Ok(put_back)
+}
+
+/// Renames replaced files, where the table says so.
+async fn set_aside(root: &Root) -> Result<Vec<String>> {
     let state = root.replica.state();
     let to_set_aside = state
         .garbage
@@ -102,9 +116,10 @@ async fn sweep(root: &Root, grace: Grace) -> Result<()> {
     let mut reports = Vec::new();
     for leftover in leftovers {
         let attempt = leftover.attempt;
-        let found = root.site.root.left_behind(&attempt).await?;
+        let folders = root.replica.state().leftover_folders(&leftover);
+        let found = root.site.root.left_behind(&folders).await?;
         if found.is_empty() {
-            root.site.root.tidy(&attempt).await;
+            root.site.root.tidy(&folders).await;
         }
         let report = Request::ReportSweep {
             attempt,
@@ -128,8 +143,13 @@ async fn delete_due(root: &Root, grace: Grace) -> Result<Collected> {
         .into_iter()
         .map(|path| {
             let garbage = state.garbage.get(&path);
-            let original = garbage.and_then(|garbage| garbage.original.clone());
-            Deletion { path, original }
+            Deletion {
+                original: garbage.and_then(|garbage| garbage.original.clone()),
+                replaced: garbage.map_or(state.sequence, |garbage| garbage.replaced),
+                names_once: garbage.is_some_and(|garbage| names_once(&state, garbage)),
+                keep: garbage.and_then(|garbage| keep(&state, garbage)),
+                path,
+            }
         })
         .collect();
     let sizes = sizes(root, &list).await;
@@ -160,6 +180,19 @@ async fn delete_due(root: &Root, grace: Grace) -> Result<Collected> {
         root.replica.submit(Request::ReportDeleted(gone)).await?;
     }
     Ok(collected)
+}
+
+fn names_once(state: &State, garbage: &Garbage) -> bool {
+    let table = state.tables.get(&garbage.table);
+    table.is_some_and(|table| table.spec.names_once)
+}
+
+/// The prefix that a replaced file is copied to before it goes, if its table says so.
+fn keep(state: &State, garbage: &Garbage) -> Option<Arc<str>> {
+    match &state.tables.get(&garbage.table)?.spec.replaced {
+        Replaced::Keep { prefix } => Some(prefix.clone()),
+        Replaced::SetAside | Replaced::Delete | Replaced::Remember => None,
+    }
 }
 
 /// How much each holds; for the report only.

@@ -70,7 +70,7 @@ struct Run<'a> {
 impl Run<'_> {
     async fn work(&mut self) -> Result<()> {
         self.watch.take_over_silent().await?;
-        collector::set_aside(&self.root).await?;
+        collector::clear_sight(&self.root).await?;
         for round in 1..=ROUNDS_MAX {
             let (again, mut cancelled) = self.adopt_and_merge().await?;
             while !self.is_stopping() && self.outwait_others().await? {

@@ -65,6 +65,10 @@ pub struct TableSettings {
     pub outputs: OutputSettings,
     /// Files of other journals are ordinary inputs.
     pub adopt_foreign: bool,
+    /// In a bucket: what becomes of replaced inputs, where the user said so.
+    pub replaced: Option<Replaced>,
+    /// No name in the bucket is ever used twice.
+    pub names_once: bool,
     sort: Option<Vec<SortColumn>>,
     rule: Option<Rule>,
     target_bytes: Option<u64>,
@@ -158,9 +162,13 @@ impl TableSettings {
             tags: pairs("--tag", &args.tag)?,
             metadata: pairs("--metadata", &args.metadata)?,
         };
+        let keep = args.keep_inputs.as_deref().map(kept_below).transpose()?;
+        let leave = args.leave_inputs.then_some(Replaced::Remember);
         Ok(Self {
             output: args.output.clone(),
             outputs,
+            replaced: keep.or(leave),
+            names_once: args.names_never_reused,
             adopt_foreign: args.adopt_foreign,
             sort,
             rule,
@@ -178,7 +186,7 @@ impl TableSettings {
     }
 
     /// The spec of a table that begins now.
-    pub fn fresh(&self, catalog: Catalog) -> TableSpec {
+    pub fn fresh(&self, catalog: Catalog, replaced: Replaced) -> TableSpec {
         let rule = self.rule.clone().unwrap_or_default();
         let keyed = rule != Rule::KeepAll;
         let merge = MergeSpec {
@@ -195,15 +203,16 @@ impl TableSettings {
             rewritten: self
                 .rewritten
                 .unwrap_or(if keyed { Rewritten::Add } else { Rewritten::Report }),
-            replaced: Replaced::default(),
+            replaced,
             retention: None,
+            names_once: self.names_once,
         }
     }
 
     /// The spec of a known table, with what was said now. One that has never held a file begins anew.
     pub fn altered(&self, known: &TableSpec, untouched: bool) -> Result<TableSpec, Usage> {
         if untouched {
-            return Ok(self.fresh(known.catalog.clone()));
+            return Ok(self.fresh(known.catalog.clone(), known.replaced.clone()));
         }
         let recorded = &known.merge;
         if self.sort.as_ref().is_some_and(|sort| *sort != recorded.sort) && self.rule.is_none() {
@@ -222,9 +231,27 @@ impl TableSettings {
             merge: Arc::new(merge),
             grace: self.grace.unwrap_or(known.grace),
             rewritten: self.rewritten.unwrap_or(known.rewritten),
+            replaced: self.replaced.clone().unwrap_or_else(|| known.replaced.clone()),
+            names_once: self.names_once || known.names_once,
             ..known.clone()
         })
     }
+}
+
+/// What is kept must not be found by those who list the root.
+fn kept_below(prefix: &str) -> Result<Replaced, Usage> {
+    let trimmed = prefix.trim_matches('/');
+    let plain = trimmed.split('/').all(|part| !matches!(part, "" | "." | ".."));
+    let hidden = trimmed.starts_with(['_', '.']);
+    if !plain || !hidden || trimmed.split('/').next() == Some("_baler") {
+        return Err(Usage(format!(
+            "--keep-inputs {prefix}: give a folder below the root whose name begins with `_`, like `_replaced`, so that \
+             nobody reads the replaced files as data"
+        )));
+    }
+    Ok(Replaced::Keep {
+        prefix: trimmed.into(),
+    })
 }
 
 fn pairs(flag: &str, texts: &[String]) -> Result<BTreeMap<String, String>, Usage> {

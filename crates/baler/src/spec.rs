@@ -55,7 +55,9 @@ fn expire_for_engine(job: &Job) -> Option<baler_merge::Expire> {
 
 /// A column that holds times, as the user writes it: `ts`, or with the unit of plain integers `ts:ms`.
 fn time_column(text: &str) -> TimeColumn {
-    let with_unit = text.rsplit_once(':').and_then(|(name, unit)| Some((name, epoch_unit(unit)?)));
+    let with_unit = text
+        .rsplit_once(':')
+        .and_then(|(name, unit)| Some((name, epoch_unit(unit)?)));
     match with_unit {
         Some((name, unit)) => TimeColumn {
             name: name.to_owned(),

@@ -193,7 +193,7 @@ pub async fn a_refusal_is_given_only_on_a_state_caught_up_after_the_request_came
         panic!("the table can be pinned");
     };
     assert!(
-        stale.state().sequence < pin.version,
+        stale.state().sequence < pin.entry,
         "the other replica has not heard of it"
     );
     assert_eq!(stale.submit(Request::Unpin(pin)).await, Ok(Reply::Done));

@@ -147,6 +147,7 @@ pub fn spec(grace_secs: u64) -> Arc<TableSpec> {
         rewritten: Rewritten::Report,
         replaced: Replaced::default(),
         retention: None,
+        names_once: false,
     })
 }
 

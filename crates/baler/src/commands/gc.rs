@@ -127,7 +127,12 @@ async fn dry_run(args: &GcArgs) -> Result<ExitCode> {
     }
     for leftover in state.leftovers.values() {
         let attempt = leftover.attempt;
-        for path in root.site.root.left_behind(&attempt).await? {
+        for path in root
+            .site
+            .root
+            .left_behind(&state.leftover_folders(leftover))
+            .await?
+        {
             if !state.garbage.contains_key(&path) && !is_needed(&state, &attempt) {
                 let why = format!("left behind by an attempt at job {} that ended", attempt.job);
                 let now = root.site.root.identity_now(&path).await?;

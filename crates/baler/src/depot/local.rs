@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use baler_core::file::{Digest, File, FilePath, Identity};
 use baler_core::ids::JournalId;
-use baler_core::names::Attempt;
 use baler_journal::store::{LocalStore, Store, StoreError};
 use baler_merge::{Facts, FileError, Input, Output};
 use bytes::Bytes;
@@ -130,16 +129,17 @@ pub(super) async fn delete(
 
 pub(super) async fn left_behind(
     folder: &Arc<Folder>,
-    attempt: &Attempt,
+    folders: &[String],
 ) -> Result<Vec<FilePath>, DepotError> {
-    let (folder, attempt) = (folder.clone(), *attempt);
-    Ok(blocking(move || staging::left_behind(&folder, &attempt)).await?)
+    let (folder, folders) = (folder.clone(), folders.to_vec());
+    Ok(blocking(move || staging::left_behind(&folder, &folders)).await?)
 }
 
-pub(super) async fn tidy(folder: &Arc<Folder>, attempt: &Attempt) {
-    let full = folder.path().join(attempt.staging_folder());
-    // Only an empty folder goes; whatever comes later makes it anew.
-    let _: io::Result<()> = tokio::fs::remove_dir(full).await;
+pub(super) async fn tidy(folder: &Arc<Folder>, folders: &[String]) {
+    for below in folders {
+        // Only an empty folder goes; whatever comes later makes it anew.
+        let _: io::Result<()> = tokio::fs::remove_dir(folder.path().join(below)).await;
+    }
 }
 
 pub(super) async fn checksum(folder: &Arc<Folder>, path: &FilePath) -> Result<Digest, DepotError> {

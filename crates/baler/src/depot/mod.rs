@@ -13,8 +13,8 @@ mod outcome;
 pub(crate) mod own;
 mod scratch;
 
-pub use bucket::{BucketDepot, BucketError};
 pub(crate) use bucket::refuse as bucket_refuse;
+pub use bucket::{BucketDepot, BucketError};
 pub use error::{DepotError, InputError};
 pub use found::{DataFile, Found, Namer, SkipReason};
 pub use outcome::{Aside, Deleted, Deletion, Publication, Staged, ToSetAside};
@@ -166,19 +166,19 @@ impl Depot {
         }
     }
 
-    /// All that an ended attempt has left under its own folder, in order.
-    pub async fn left_behind(&self, attempt: &Attempt) -> Result<Vec<FilePath>, DepotError> {
+    /// All that an ended attempt has left in its own folders, in order.
+    pub async fn left_behind(&self, folders: &[String]) -> Result<Vec<FilePath>, DepotError> {
         match self {
-            Self::Folder(folder) => local::left_behind(folder, attempt).await,
-            Self::Bucket(bucket) => Ok(bucket.left_behind(&attempt.staging_folder()).await?),
+            Self::Folder(folder) => local::left_behind(folder, folders).await,
+            Self::Bucket(bucket) => Ok(bucket.left_behind(folders).await?),
         }
     }
 
-    /// Removes the folder of an ended attempt, if there is one and it is empty.
-    pub async fn tidy(&self, attempt: &Attempt) {
+    /// Takes away what an ended attempt left in its own folders beside files: empty folders, unfinished uploads.
+    pub async fn tidy(&self, folders: &[String]) {
         match self {
-            Self::Folder(folder) => local::tidy(folder, attempt).await,
-            Self::Bucket(_) => {}
+            Self::Folder(folder) => local::tidy(folder, folders).await,
+            Self::Bucket(bucket) => bucket.tidy(folders).await,
         }
     }
 

@@ -1,7 +1,10 @@
 //! What became of names that were to be changed.
 
+use std::sync::Arc;
+
 use baler_core::file::{Digest, FilePath, Identity};
 use baler_core::garbage::Original;
+use baler_core::ids::Sequence;
 
 /// An output that is written and durable, before it is published.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -56,8 +59,14 @@ pub enum Aside {
 pub struct Deletion {
     /// The name to delete.
     pub path: FilePath,
-    /// For somebody's data: the version that may be deleted. `None` for what Baler named itself.
+    /// For a replaced file: the version that may be deleted. `None` for what an attempt left behind.
     pub original: Option<Original>,
+    /// The entry that replaced it.
+    pub replaced: Sequence,
+    /// No name is ever used twice, so that a look before the deletion is enough.
+    pub names_once: bool,
+    /// Where a replaced file is copied to before it goes, if it is to be kept.
+    pub keep: Option<Arc<str>>,
 }
 
 /// What became of it.

@@ -9,7 +9,8 @@ use std::path::Path;
 
 use baler_core::file::FilePath;
 use baler_core::garbage::Original;
-use baler_core::ids::JournalId;
+use baler_core::ids::{JournalId, Sequence};
+use baler_core::names;
 
 use crate::depot::own::is_own_name;
 use crate::depot::{Aside, Deleted, Deletion};
@@ -32,8 +33,13 @@ pub fn delete_all<'a>(
     let outcomes = list
         .into_iter()
         .map(|deletion| match &deletion.original {
-            None => delete_own(folder, journal, &deletion.path, &mut changed),
-            Some(original) => delete_aside(folder, &deletion.path, original, &mut changed),
+            Some(original) if deletion.path.path.starts_with(ASIDE) => {
+                delete_aside(folder, &deletion.path, original, &mut changed)
+            }
+            Some(original) if !is_own_name(&deletion.path, journal) => {
+                delete_in_sight(folder, original, deletion.replaced, &mut changed)
+            }
+            _ => delete_own(folder, journal, &deletion.path, &mut changed),
         })
         .collect();
     changed.sync()?;
@@ -52,15 +58,28 @@ fn delete_own(
     remove(folder, path, changed)
 }
 
+/// A file of a native table that Baler did not name: it is set aside first, under a name that the entry that replaced it
+/// has fixed, so that a crash in between leaves it where the next collector looks.
+fn delete_in_sight(
+    folder: &Folder,
+    original: &Original,
+    replaced: Sequence,
+    changed: &mut Changed,
+) -> Result<Deleted, FolderError> {
+    let aside = names::aside_when_due(replaced, &original.path);
+    match settle(folder, original, &aside, changed)? {
+        Aside::Moved => delete_aside(folder, &aside, original, changed),
+        Aside::Gone | Aside::Overwritten => Ok(Deleted::Gone),
+        Aside::PutBack { under } => Ok(Deleted::PutBack { under }),
+    }
+}
+
 fn delete_aside(
     folder: &Folder,
     aside: &FilePath,
     original: &Original,
     changed: &mut Changed,
 ) -> Result<Deleted, FolderError> {
-    if !aside.path.starts_with(ASIDE) {
-        return Err(FolderError::NotOurs { path: aside.clone() });
-    }
     if folder
         .identity_now(aside)?
         .is_some_and(|now| now != original.identity)
@@ -95,7 +114,6 @@ fn remove_folder_if_empty(full: &Path) {
 #[cfg(test)]
 mod tests {
     use baler_core::ids::{JobId, Partition};
-    use baler_core::names;
 
     use super::*;
     use crate::folder::aside::set_aside;
@@ -107,6 +125,9 @@ mod tests {
         Deletion {
             path: path.clone(),
             original: None,
+            replaced: Sequence(1),
+            names_once: false,
+            keep: None,
         }
     }
 
@@ -166,6 +187,9 @@ mod tests {
         let deletion = &Deletion {
             path: aside.clone(),
             original: Some(original.clone()),
+            replaced: Sequence(1),
+            names_once: false,
+            keep: None,
         };
 
         put(&folder, &aside.path, "written through an old handle");

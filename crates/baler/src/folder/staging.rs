@@ -8,7 +8,6 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 
 use baler_core::file::{Digest, FilePath};
-use baler_core::names::Attempt;
 use xxhash_rust::xxh3::Xxh3Default;
 
 use crate::depot::Staged;
@@ -137,9 +136,13 @@ impl Write for StagedFile {
     }
 }
 
-/// All that an attempt has left under its folder, in order: for the sweep after it ended.
-pub fn left_behind(folder: &Folder, attempt: &Attempt) -> Result<Vec<FilePath>, FolderError> {
-    files_in(folder, &attempt.staging_folder())
+/// All that an attempt has left in its folders, in order: for the sweep after it ended.
+pub fn left_behind(folder: &Folder, folders: &[String]) -> Result<Vec<FilePath>, FolderError> {
+    let mut found = Vec::new();
+    for below in folders {
+        found.extend(files_in(folder, below)?);
+    }
+    Ok(found)
 }
 
 /// Every staged file of every attempt, in order: for `gc --full` and `audit`.
@@ -204,7 +207,7 @@ mod tests {
         assert_eq!(&*staged.path.path, "_baler/staging/12-0-45.3/3.staged");
         assert_eq!(staged.bytes, 8);
         assert_eq!(staged.checksum, Digest(xxhash_rust::xxh3::xxh3_128(b"PAR1rows")));
-        let found = left_behind(&folder, &attempt()).unwrap();
+        let found = left_behind(&folder, &[attempt().staging_folder()]).unwrap();
         assert_eq!(found, all_staged(&folder).unwrap());
         assert_eq!(found, [staged.path]);
     }
@@ -244,11 +247,15 @@ mod tests {
     #[test]
     fn nothing_is_left_behind_where_nothing_was_written() {
         let (_dir, folder) = root();
-        assert!(left_behind(&folder, &attempt()).unwrap().is_empty());
+        assert!(
+            left_behind(&folder, &[attempt().staging_folder()])
+                .unwrap()
+                .is_empty()
+        );
         assert!(all_staged(&folder).unwrap().is_empty());
         fs::remove_dir_all(folder.path()).unwrap();
         assert!(
-            left_behind(&folder, &attempt()).is_err(),
+            left_behind(&folder, &[attempt().staging_folder()]).is_err(),
             "an unmounted root was not swept"
         );
     }

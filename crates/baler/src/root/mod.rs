@@ -1,19 +1,20 @@
 //! A root: its depots, its journal, its one table. Opening one checks everything that could make compacting it wrong.
 
+mod replacing;
 mod siting;
 
 use std::sync::Arc;
 use std::time::SystemTime;
 
 use anyhow::{Context, Result, bail};
+use baler_core::decide;
 use baler_core::event::Event;
+use baler_core::file::Place;
 use baler_core::ids::{JournalId, TableName};
 use baler_core::request::{Poll, Reply, Request};
 use baler_core::state::{State, Table};
-use baler_core::table::{Catalog, TableSpec};
+use baler_core::table::{Catalog, Replaced, TableSpec};
 use baler_core::time::StoreTime;
-use baler_core::decide;
-use baler_core::file::Place;
 use baler_journal::replica::Settings;
 use baler_journal::{Access, ObjectLog, Replica};
 
@@ -86,11 +87,7 @@ impl Root {
 
     /// Opens the root that a `compact` of `location` works on, and makes it one if it is none.
     pub async fn open_for_compaction(location: &Location, settings: &TableSettings) -> Result<Self> {
-        let Sited {
-            site,
-            catalog,
-            known,
-        } = siting::to_compact(location, settings).await?;
+        let Sited { site, catalog, known } = siting::to_compact(location, settings).await?;
         let replica = create_replica(&site.root).await?;
         let root = Self {
             site,
@@ -107,11 +104,7 @@ impl Root {
 
     /// The state and depots for a dry run, which may look at a place that is no root yet.
     pub async fn look(location: &Location, settings: &TableSettings) -> Result<(Site, State)> {
-        let Sited {
-            site,
-            catalog,
-            known,
-        } = siting::to_look(location, settings).await?;
+        let Sited { site, catalog, known } = siting::to_look(location, settings).await?;
         let mut state = match known {
             true => State::clone(&*open_replica(&site.root, Access::ReadOnly).await?.state()),
             false => State::default(),
@@ -123,7 +116,7 @@ impl Root {
         }
         let spec = Arc::new(match state.tables.get(&table) {
             Some(known) => wanted_spec(known, &catalog, settings)?,
-            None => settings.fresh(catalog),
+            None => settings.fresh(catalog, Replaced::SetAside),
         });
         pretend(
             &mut state,
@@ -140,7 +133,8 @@ impl Root {
         let state = self.replica.state();
         let request = match state.tables.get(&self.table) {
             None => {
-                let spec = Arc::new(settings.fresh(catalog.clone()));
+                let replaced = replacing::choose(&self.site.root, catalog, settings).await?;
+                let spec = Arc::new(settings.fresh(catalog.clone(), replaced));
                 Request::CreateTable {
                     table: self.table.clone(),
                     spec,

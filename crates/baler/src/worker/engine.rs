@@ -37,7 +37,10 @@ impl Order {
         let attempt = self.grant.attempt();
         match self.catalog.publishes() {
             true => attempt.staged(part),
-            false => self.grant.job.output_path(&self.catalog, self.journal, &attempt, part),
+            false => self
+                .grant
+                .job
+                .output_path(&self.catalog, self.journal, &attempt, part),
         }
     }
 }

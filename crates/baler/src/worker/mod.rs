@@ -104,7 +104,7 @@ impl Worker {
                 }
                 Outcome::Impossible(error) => work.failed = Some(error),
             }
-            collector::set_aside(&self.root).await?;
+            collector::clear_sight(&self.root).await?;
         }
     }
 

@@ -79,6 +79,7 @@ pub(super) fn spec(catalog: Catalog, rule: Rule) -> Arc<TableSpec> {
         rewritten: Default::default(),
         replaced: Default::default(),
         retention: None,
+        names_once: false,
     })
 }
 

@@ -95,7 +95,11 @@ impl BucketDepot {
         output::create(self, path)
     }
 
-    pub(super) async fn publish(&self, staged: &Staged, output: &FilePath) -> Result<Publication, BucketError> {
+    pub(super) async fn publish(
+        &self,
+        staged: &Staged,
+        output: &FilePath,
+    ) -> Result<Publication, BucketError> {
         publish::publish(self, staged, output).await
     }
 
@@ -107,8 +111,21 @@ impl BucketDepot {
         delete::delete_all(self, journal, list).await
     }
 
-    pub(super) async fn left_behind(&self, folder: &str) -> Result<Vec<FilePath>, BucketError> {
-        walk::names_below(self, folder).await
+    pub(super) async fn left_behind(&self, folders: &[String]) -> Result<Vec<FilePath>, BucketError> {
+        let mut found = Vec::new();
+        for folder in folders {
+            found.extend(walk::names_below(self, folder).await?);
+        }
+        Ok(found)
+    }
+
+    /// Parts of unfinished uploads are invisible, and cost money until they are aborted.
+    pub(super) async fn tidy(&self, folders: &[String]) {
+        for folder in folders {
+            if let Err(error) = self.bucket.abort_uploads(folder).await {
+                tracing::warn!("unfinished uploads below {folder} may be left: {error}");
+            }
+        }
     }
 
     pub(super) async fn checksum(&self, path: &FilePath) -> Result<Digest, BucketError> {
