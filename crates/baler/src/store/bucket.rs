@@ -19,7 +19,7 @@ use super::http::Shared;
 use super::layer::{Layered, Next};
 use super::outputs::Marked;
 use super::resume::Resumed;
-use super::seconds::WholeSeconds;
+use super::uniform::Uniform;
 use super::{BucketUrl, OpenError, OutputSettings, Purpose, Scheme, Usage, Variables, environment};
 
 /// A prefix in a bucket. Copies share everything.
@@ -194,7 +194,7 @@ fn layers(
     settings: &OutputSettings,
     shared: &Shared,
 ) -> Next {
-    let mut store = Layered::around(client.clone(), WholeSeconds);
+    let mut store = Layered::around(client.clone(), Uniform);
     store = Layered::around(store, Checked);
     if purpose != Purpose::Journal {
         let (budget, meter) = (shared.budget.clone(), shared.meter.clone());

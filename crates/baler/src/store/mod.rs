@@ -35,7 +35,7 @@ mod outputs;
 #[cfg(feature = "cloud")]
 mod resume;
 #[cfg(feature = "cloud")]
-mod seconds;
+mod uniform;
 #[cfg(feature = "cloud")]
 mod uploads;
 
