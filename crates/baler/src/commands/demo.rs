@@ -17,8 +17,8 @@ use crate::demo_data;
 use crate::report::{ProgressView, RunReport, count, seconds};
 use crate::root::Root;
 use crate::run;
-use crate::store::Location;
 use crate::settings::{RunSettings, TableSettings, Usage};
+use crate::store::Location;
 
 /// Marks a folder as one that the demo made, and may throw away.
 const MARK: &str = ".baler-demo";

@@ -13,8 +13,8 @@ mod outcome;
 pub(crate) mod own;
 mod scratch;
 
-pub use bucket::{BucketDepot, BucketError};
 pub(crate) use bucket::refuse as bucket_refuse;
+pub use bucket::{BucketDepot, BucketError};
 pub use error::{DepotError, InputError};
 pub use found::{DataFile, Found, Namer, SkipReason};
 pub use outcome::{Aside, Deleted, Deletion, Publication, Staged, ToSetAside};

@@ -6,14 +6,14 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use anyhow::{Context, Result, bail};
+use baler_core::decide;
 use baler_core::event::Event;
+use baler_core::file::Place;
 use baler_core::ids::{JournalId, TableName};
 use baler_core::request::{Poll, Reply, Request};
 use baler_core::state::{State, Table};
 use baler_core::table::{Catalog, TableSpec};
 use baler_core::time::StoreTime;
-use baler_core::decide;
-use baler_core::file::Place;
 use baler_journal::replica::Settings;
 use baler_journal::{Access, ObjectLog, Replica};
 
@@ -86,11 +86,7 @@ impl Root {
 
     /// Opens the root that a `compact` of `location` works on, and makes it one if it is none.
     pub async fn open_for_compaction(location: &Location, settings: &TableSettings) -> Result<Self> {
-        let Sited {
-            site,
-            catalog,
-            known,
-        } = siting::to_compact(location, settings).await?;
+        let Sited { site, catalog, known } = siting::to_compact(location, settings).await?;
         let replica = create_replica(&site.root).await?;
         let root = Self {
             site,
@@ -107,11 +103,7 @@ impl Root {
 
     /// The state and depots for a dry run, which may look at a place that is no root yet.
     pub async fn look(location: &Location, settings: &TableSettings) -> Result<(Site, State)> {
-        let Sited {
-            site,
-            catalog,
-            known,
-        } = siting::to_look(location, settings).await?;
+        let Sited { site, catalog, known } = siting::to_look(location, settings).await?;
         let mut state = match known {
             true => State::clone(&*open_replica(&site.root, Access::ReadOnly).await?.state()),
             false => State::default(),

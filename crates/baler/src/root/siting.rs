@@ -9,8 +9,8 @@ use baler_core::names::BALER_FOLDER;
 use baler_core::table::Catalog;
 
 use crate::depot::{BucketDepot, Depot, bucket_refuse};
-use crate::folder::refuse::{self, Refusal};
 use crate::folder::Folder;
+use crate::folder::refuse::{self, Refusal};
 use crate::settings::TableSettings;
 use crate::site::Site;
 use crate::store::{Bucket, Location, environment};

@@ -218,3 +218,6 @@ fn marks(url: &BucketUrl, purpose: Purpose, settings: &OutputSettings) -> Output
         ..settings.clone()
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -31,11 +31,19 @@ pub(super) async fn delete_all(
     deletes.buffered(DELETES_AT_ONCE).collect().await
 }
 
-async fn delete_own(depot: &BucketDepot, journal: JournalId, path: &FilePath) -> Result<Deleted, BucketError> {
+async fn delete_own(
+    depot: &BucketDepot,
+    journal: JournalId,
+    path: &FilePath,
+) -> Result<Deleted, BucketError> {
     if !is_own_name(path, journal) {
         return Err(BucketError::NotOurs { path: path.clone() });
     }
-    match depot.objects(Purpose::Delete).delete(&depot.writable(path)?).await {
+    match depot
+        .objects(Purpose::Delete)
+        .delete(&depot.writable(path)?)
+        .await
+    {
         Ok(()) | Err(object_store::Error::NotFound { .. }) => Ok(Deleted::Gone),
         Err(error) => Err(BucketError::from_object_store(path, &error)),
     }

@@ -71,6 +71,9 @@ impl BucketError {
 
     /// Whether a right is missing.
     pub fn is_forbidden(&self) -> bool {
-        matches!(self, Self::Store(StoreError::Denied { .. } | StoreError::ReadOnly { .. }))
+        matches!(
+            self,
+            Self::Store(StoreError::Denied { .. } | StoreError::ReadOnly { .. })
+        )
     }
 }

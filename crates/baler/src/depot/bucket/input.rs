@@ -64,12 +64,21 @@ impl Input for BucketInput {
         if range.end > self.bytes {
             return Err(io::ErrorKind::UnexpectedEof.into());
         }
-        let reading = get(&self.objects, &self.path, self.bytes, self.tag.as_deref(), range.clone());
+        let reading = get(
+            &self.objects,
+            &self.path,
+            self.bytes,
+            self.tag.as_deref(),
+            range.clone(),
+        );
         let bytes = self.runtime.block_on(reading).map_err(io::Error::other)?;
         match self.checksum {
-            Some(checksum) if range == (0..self.bytes) && Digest(xxh3_128(&bytes)) != checksum => Err(
-                io::Error::new(io::ErrorKind::InvalidData, "its bytes are not those that were written to it"),
-            ),
+            Some(checksum) if range == (0..self.bytes) && Digest(xxh3_128(&bytes)) != checksum => {
+                Err(io::Error::new(
+                    io::ErrorKind::InvalidData,
+                    "its bytes are not those that were written to it",
+                ))
+            }
             _ => Ok(bytes),
         }
     }
@@ -157,7 +166,10 @@ async fn get(
     if found != bytes {
         return Err(changed(path, bytes, Some(found)));
     }
-    let body = answer.bytes().await.map_err(|error| read_failed(path, bytes, &error))?;
+    let body = answer
+        .bytes()
+        .await
+        .map_err(|error| read_failed(path, bytes, &error))?;
     match body.len() as u64 == range.end - range.start {
         true => Ok(body),
         false => Err(BucketError::Damaged {
@@ -187,7 +199,11 @@ fn changed(path: &FilePath, expected: u64, found: Option<u64>) -> InputError {
 /// XXH3-128 of an object's bytes.
 pub(super) async fn checksum(depot: &BucketDepot, path: &FilePath) -> Result<Digest, BucketError> {
     let failed = |error| BucketError::from_object_store(path, &error);
-    let answer = depot.objects(Purpose::Input).get(&location(path)?).await.map_err(failed)?;
+    let answer = depot
+        .objects(Purpose::Input)
+        .get(&location(path)?)
+        .await
+        .map_err(failed)?;
     let mut body = answer.into_stream();
     let mut hash = Xxh3Default::new();
     while let Some(bytes) = body.try_next().await.map_err(failed)? {

@@ -95,7 +95,11 @@ impl BucketDepot {
         output::create(self, path)
     }
 
-    pub(super) async fn publish(&self, staged: &Staged, output: &FilePath) -> Result<Publication, BucketError> {
+    pub(super) async fn publish(
+        &self,
+        staged: &Staged,
+        output: &FilePath,
+    ) -> Result<Publication, BucketError> {
         publish::publish(self, staged, output).await
     }
 

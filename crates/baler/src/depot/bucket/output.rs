@@ -77,7 +77,9 @@ impl BucketOutput {
         let Writing::Small(so_far) = std::mem::replace(&mut self.writing, Writing::Failed) else {
             return Ok(());
         };
-        let begun = self.runtime.block_on(self.objects.put_multipart(&self.location))?;
+        let begun = self
+            .runtime
+            .block_on(self.objects.put_multipart(&self.location))?;
         let mut upload = WriteMultipart::new_with_chunk_size(begun, PART_BYTES);
         let _inside = self.runtime.enter();
         upload.write(&so_far);

@@ -23,9 +23,11 @@ const FORMAT: &str = "_baler/format/1";
 pub(crate) async fn check(depot: &BucketDepot) -> Result<()> {
     check_above(depot).await?;
     let mut listing = depot.objects(Purpose::List).list(None);
-    while let Some(meta) = listing.try_next().await.map_err(|error| {
-        BucketError::Store(StoreError::from_object_store("the listing", &error))
-    })? {
+    while let Some(meta) = listing
+        .try_next()
+        .await
+        .map_err(|error| BucketError::Store(StoreError::from_object_store("the listing", &error)))?
+    {
         if let Some(refusal) = sign_in(depot, meta.location.as_ref()) {
             return Err(refusal.into());
         }
@@ -118,9 +120,11 @@ fn overlap(depot: &BucketDepot, other: String) -> Refusal {
 /// Checks that a prefix can become the root of an `--output`: it has no data of others.
 pub(crate) async fn check_output(depot: &BucketDepot) -> Result<()> {
     let mut listing = depot.objects(Purpose::List).list(None);
-    while let Some(meta) = listing.try_next().await.map_err(|error| {
-        BucketError::Store(StoreError::from_object_store("the listing", &error))
-    })? {
+    while let Some(meta) = listing
+        .try_next()
+        .await
+        .map_err(|error| BucketError::Store(StoreError::from_object_store("the listing", &error)))?
+    {
         let path: &str = meta.location.as_ref();
         if !is_data_path(path) || !path.ends_with(".parquet") {
             continue;

@@ -56,7 +56,10 @@ fn found(depot: &BucketDepot, journal: Option<JournalId>, meta: &ObjectMeta) -> 
 pub(super) async fn names_below(depot: &BucketDepot, folder: &str) -> Result<Vec<FilePath>, BucketError> {
     let listed = depot.objects(Purpose::List).list(Some(&Path::from(folder)));
     let names = listed.map_ok(|meta| depot.file_path(meta.location.as_ref()));
-    let mut names: Vec<FilePath> = names.try_collect().await.map_err(|error| listing_failed(&error))?;
+    let mut names: Vec<FilePath> = names
+        .try_collect()
+        .await
+        .map_err(|error| listing_failed(&error))?;
     names.sort();
     Ok(names)
 }
