@@ -53,7 +53,7 @@ impl Bucket {
         variables: &Variables,
         settings: OutputSettings,
     ) -> Result<Self, OpenError> {
-        let shared = Shared::default();
+        let (shared, settings) = (Shared::default(), Arc::new(settings));
         let clients =
             client::build(url, variables, &settings, &shared).map_err(|reason| OpenError::Settings {
                 url: url.to_string(),
@@ -191,7 +191,7 @@ fn layers(
     url: &BucketUrl,
     purpose: Purpose,
     client: &Next,
-    settings: &OutputSettings,
+    settings: &Arc<OutputSettings>,
     shared: &Shared,
 ) -> Next {
     let mut store = Layered::around(client.clone(), Uniform);
@@ -202,20 +202,13 @@ fn layers(
     }
     if matches!(purpose, Purpose::Output | Purpose::Publish) {
         store = Layered::around(store, Settled);
-        store = Layered::around(store, Marked(marks(url, purpose, settings)));
+        let settings = settings.clone();
+        let sets_class = (url.scheme(), purpose) != (Scheme::S3, Purpose::Publish);
+        store = Layered::around(store, Marked { settings, sets_class });
     }
     match url.prefix() {
         "" => store,
         prefix => Arc::new(PrefixStore::new(store, Path::from(prefix))),
-    }
-}
-
-/// On S3 the client for publishing names the storage class in every request, also in copies.
-fn marks(url: &BucketUrl, purpose: Purpose, settings: &OutputSettings) -> OutputSettings {
-    let by_header = (url.scheme(), purpose) == (Scheme::S3, Purpose::Publish);
-    OutputSettings {
-        storage_class: settings.storage_class.clone().filter(|_| !by_header),
-        ..settings.clone()
     }
 }
 

@@ -96,6 +96,19 @@ async fn an_object_overwritten_between_read_and_delete_survives() {
 }
 
 #[tokio::test]
+async fn what_is_deleted_is_gone_and_may_be_deleted_again() {
+    for place in Place::all().await {
+        let bucket = place.open("p");
+        write(&bucket, "a b/c=1", "x").await;
+        let journal = bucket.journal_store();
+        for _ in 0..2 {
+            journal.delete("a b/c=1").await.unwrap();
+            assert_eq!(bucket.identity("a b/c=1").await, Ok(None), "{}", place.url);
+        }
+    }
+}
+
+#[tokio::test]
 async fn one_of_many_creators_wins() {
     for place in Place::all().await {
         let store = place.open("p").journal_store();
