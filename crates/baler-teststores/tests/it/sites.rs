@@ -49,6 +49,7 @@ pub(crate) fn pin(owner: &str) -> Request {
         table: "t".into(),
         owner: owner.into(),
         lifetime: Millis::from_secs(1 << 20),
+        version: None,
     }
 }
 

@@ -19,7 +19,7 @@ use super::http::Shared;
 use super::layer::{Layered, Next};
 use super::outputs::Marked;
 use super::resume::Resumed;
-use super::seconds::WholeSeconds;
+use super::uniform::Uniform;
 use super::{BucketUrl, OpenError, OutputSettings, Purpose, Scheme, Usage, Variables, environment};
 
 /// A prefix in a bucket. Copies share everything.
@@ -53,7 +53,7 @@ impl Bucket {
         variables: &Variables,
         settings: OutputSettings,
     ) -> Result<Self, OpenError> {
-        let shared = Shared::default();
+        let (shared, settings) = (Shared::default(), Arc::new(settings));
         let clients =
             client::build(url, variables, &settings, &shared).map_err(|reason| OpenError::Settings {
                 url: url.to_string(),
@@ -191,10 +191,10 @@ fn layers(
     url: &BucketUrl,
     purpose: Purpose,
     client: &Next,
-    settings: &OutputSettings,
+    settings: &Arc<OutputSettings>,
     shared: &Shared,
 ) -> Next {
-    let mut store = Layered::around(client.clone(), WholeSeconds);
+    let mut store = Layered::around(client.clone(), Uniform);
     store = Layered::around(store, Checked);
     if purpose != Purpose::Journal {
         let (budget, meter) = (shared.budget.clone(), shared.meter.clone());
@@ -202,7 +202,9 @@ fn layers(
     }
     if matches!(purpose, Purpose::Output | Purpose::Publish) {
         store = Layered::around(store, Settled);
-        store = Layered::around(store, Marked(marks(url, purpose, settings)));
+        let settings = settings.clone();
+        let sets_class = (url.scheme(), purpose) != (Scheme::S3, Purpose::Publish);
+        store = Layered::around(store, Marked { settings, sets_class });
     }
     match url.prefix() {
         "" => store,
@@ -210,11 +212,5 @@ fn layers(
     }
 }
 
-/// On S3 the client for publishing names the storage class in every request, also in copies.
-fn marks(url: &BucketUrl, purpose: Purpose, settings: &OutputSettings) -> OutputSettings {
-    let by_header = (url.scheme(), purpose) == (Scheme::S3, Purpose::Publish);
-    OutputSettings {
-        storage_class: settings.storage_class.clone().filter(|_| !by_header),
-        ..settings.clone()
-    }
-}
+#[cfg(test)]
+mod tests;

@@ -64,3 +64,74 @@ impl MultipartUpload for Upload {
         self.upload.abort().await
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use object_store::memory::InMemory;
+    use object_store::{Error, ObjectStore};
+
+    use super::super::layer::Layered;
+    use super::*;
+
+    /// Completes an upload or not, and loses the answer in any case.
+    #[derive(Debug)]
+    struct Lossy {
+        completes: bool,
+    }
+
+    #[derive(Debug)]
+    struct LossyUpload(Box<dyn MultipartUpload>, bool);
+
+    #[async_trait]
+    impl Layer for Lossy {
+        async fn upload(
+            &self,
+            next: &Next,
+            location: &Path,
+            options: PutMultipartOptions,
+        ) -> Result<Box<dyn MultipartUpload>> {
+            let upload = next.put_multipart_opts(location, options).await?;
+            Ok(Box::new(LossyUpload(upload, self.completes)))
+        }
+    }
+
+    #[async_trait]
+    impl MultipartUpload for LossyUpload {
+        fn put_part(&mut self, data: PutPayload) -> UploadPart {
+            self.0.put_part(data)
+        }
+
+        async fn complete(&mut self) -> Result<PutResult> {
+            if self.1 {
+                self.0.complete().await?;
+            }
+            Err(Error::Generic {
+                store: "test",
+                source: "the answer was lost".into(),
+            })
+        }
+
+        async fn abort(&mut self) -> Result<()> {
+            self.0.abort().await
+        }
+    }
+
+    async fn complete(completes: bool) -> Result<PutResult> {
+        let lossy = Layered::around(Arc::new(InMemory::new()), Lossy { completes });
+        let store = Layered::around(lossy, Settled);
+        let options = PutMultipartOptions::default();
+        let mut upload = store.put_multipart_opts(&"out".into(), options).await?;
+        upload.put_part(vec![1; 10].into()).await?;
+        upload.put_part(vec![2; 5].into()).await?;
+        upload.complete().await
+    }
+
+    #[tokio::test]
+    async fn a_completion_whose_answer_is_lost_is_found_out() {
+        assert!(complete(true).await.expect("it is there").e_tag.is_some());
+        let error = complete(false).await.expect_err("it is not there");
+        assert!(error.to_string().contains("lost"));
+    }
+}

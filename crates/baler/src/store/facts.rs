@@ -13,6 +13,8 @@ use super::http::AnswerHeaders;
 use super::{ObjectFacts, Purpose, Scheme};
 
 const CLASSES: [&str; 3] = ["x-amz-storage-class", "x-goog-storage-class", "x-ms-access-tier"];
+/// Classes whose objects cannot be read before somebody restores them.
+const ARCHIVES: [&str; 3] = ["GLACIER", "DEEP_ARCHIVE", "ARCHIVE"];
 const TAG_COUNTS: [&str; 2] = ["x-amz-tagging-count", "x-ms-tag-count"];
 
 impl Bucket {
@@ -86,7 +88,7 @@ fn facts(scheme: Scheme, headers: &HeaderMap, metadata: BTreeMap<String, String>
     let text = |name: &str| headers.get(name)?.to_str().ok();
     let storage_class = CLASSES.iter().find_map(|name| text(name));
     let restored = text("x-amz-restore").is_some_and(|restore| restore.contains("ongoing-request=\"false\""));
-    let is_archive = storage_class.is_some_and(|class| ObjectFacts::is_archive(scheme, class));
+    let is_archive = storage_class.is_some_and(|class| is_archive(scheme, class));
     ObjectFacts {
         archived: (is_archive || text("x-amz-archive-status").is_some()) && !restored,
         storage_class: storage_class.map(str::to_owned),
@@ -96,6 +98,11 @@ fn facts(scheme: Scheme, headers: &HeaderMap, metadata: BTreeMap<String, String>
             .find_map(|name| text(name)?.parse().ok())
             .unwrap_or(0),
     }
+}
+
+/// Google's class of that name is none: it reads at once.
+fn is_archive(scheme: Scheme, class: &str) -> bool {
+    scheme != Scheme::Gs && ARCHIVES.contains(&class.to_ascii_uppercase().as_str())
 }
 
 #[cfg(test)]

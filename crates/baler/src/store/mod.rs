@@ -35,7 +35,7 @@ mod outputs;
 #[cfg(feature = "cloud")]
 mod resume;
 #[cfg(feature = "cloud")]
-mod seconds;
+mod uniform;
 #[cfg(feature = "cloud")]
 mod uploads;
 
@@ -43,7 +43,7 @@ mod uploads;
 #[path = "bucket_absent.rs"]
 mod bucket;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 pub use bucket::Bucket;
 pub use location::{BucketUrl, Location, LocationError, Scheme};
@@ -106,15 +106,4 @@ pub struct ObjectFacts {
     pub metadata: BTreeMap<String, String>,
     /// How many tags it has. Their text takes another request and another right.
     pub tags: u64,
-}
-
-/// Storage classes whose objects cannot be read before somebody restores them.
-const ARCHIVED: [&str; 3] = ["GLACIER", "DEEP_ARCHIVE", "ARCHIVE"];
-
-impl ObjectFacts {
-    /// Whether a storage class is an archive. Google's class of that name is not: it reads at once.
-    fn is_archive(scheme: Scheme, class: &str) -> bool {
-        let archives: BTreeSet<_> = ARCHIVED.into_iter().collect();
-        scheme != Scheme::Gs && archives.contains(class.to_ascii_uppercase().as_str())
-    }
 }

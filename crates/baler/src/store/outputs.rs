@@ -1,5 +1,7 @@
 //! Marks what is written with the storage class, tags and metadata that outputs shall have.
 
+use std::sync::Arc;
+
 use async_trait::async_trait;
 use object_store::path::Path;
 use object_store::{
@@ -12,17 +14,22 @@ use super::layer::{Layer, Next};
 
 /// The concern.
 #[derive(Debug)]
-pub(super) struct Marked(pub(super) OutputSettings);
+pub(super) struct Marked {
+    pub(super) settings: Arc<OutputSettings>,
+    /// Whether the storage class is set here. On S3 the client for publishing names it in every request, also in
+    /// copies, and must not name it twice.
+    pub(super) sets_class: bool,
+}
 
 impl Marked {
     fn mark(&self, attributes: &mut Attributes, tags: &mut TagSet) {
-        if let Some(class) = &self.0.storage_class {
+        if let (true, Some(class)) = (self.sets_class, &self.settings.storage_class) {
             attributes.insert(Attribute::StorageClass, class.clone().into());
         }
-        for (key, value) in &self.0.metadata {
+        for (key, value) in &self.settings.metadata {
             attributes.insert(Attribute::Metadata(key.clone().into()), value.clone().into());
         }
-        for (key, value) in &self.0.tags {
+        for (key, value) in &self.settings.tags {
             tags.push(key, value);
         }
     }

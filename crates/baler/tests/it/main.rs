@@ -4,6 +4,8 @@
 
 mod support;
 
+#[cfg(feature = "cloud")]
+mod buckets;
 mod command_line;
 mod compaction;
 mod keys;

@@ -59,6 +59,9 @@ fn builder(plan: &Plan<'_>) -> Result<AmazonS3Builder, String> {
     for (key, value) in profile::settings(plan)? {
         builder = builder.with_config(key, value);
     }
+    if let Some(region) = plan.variable("AWS_DEFAULT_REGION") {
+        builder = builder.with_region(region);
+    }
     for (name, value) in plan.variables {
         let is_set = name.starts_with("AWS_") && !value.is_empty();
         if let (true, Ok(key)) = (is_set, name.to_ascii_lowercase().parse()) {

@@ -54,13 +54,13 @@ impl Explained {
         let header = |name: &str| Some(parts.headers.get(name)?.to_str().ok()?.to_owned());
         let code = header("x-ms-error-code").or_else(|| element(&body, "Code"));
         let region = header("x-amz-bucket-region").or_else(|| element(&body, "Region"));
-        let is_redirect = parts.status.is_redirection();
+        let is_elsewhere = [301, 307, 308].contains(&parts.status.as_u16());
         match code.as_deref().unwrap_or_default() {
             "NoSuchBucket" | "ContainerNotFound" | "ContainerBeingDeleted" => {
                 return Err(self.bucket_missing());
             }
             "AuthorizationHeaderMalformed" | "PermanentRedirect" => return Err(wrong_region(region)),
-            _ if is_redirect && self.scheme == Scheme::S3 => return Err(wrong_region(region)),
+            _ if is_elsewhere && self.scheme == Scheme::S3 => return Err(wrong_region(region)),
             // Azure says "conflict", which is no word for a read.
             "BlobArchived" if method == Method::GET => parts.status = StatusCode::FORBIDDEN,
             _ => {}
@@ -202,6 +202,11 @@ mod tests {
             .with_header("x-ms-error-code".parse().expect("a name"), "ContainerNotFound");
         let words = failure("az://photos/x", missing, "h").await;
         assert!(words.contains("there is no container photos"), "{words}");
+
+        let unchanged = Scripted::new([(304, "")]);
+        let call = request(Method::GET, "http://h/b/k");
+        let answer = explained("s3://photos", &unchanged).call(call).await;
+        assert_eq!(answer.expect("an answer").status(), 304);
 
         let wire = Scripted::new([(404, "<Error><Code>NoSuchKey</Code></Error>")]);
         let answer = explained("s3://photos", &wire)

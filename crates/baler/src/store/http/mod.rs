@@ -91,3 +91,43 @@ impl HttpConnector for Ready {
         Ok(self.0.clone())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use http::Method;
+
+    use super::script::{Scripted, request};
+    use super::*;
+    use crate::store::Location;
+
+    #[tokio::test(start_paused = true)]
+    async fn nothing_of_the_journal_is_sent_twice() {
+        let Ok(Location::Bucket(url)) = "s3://b".parse() else {
+            panic!("a bucket")
+        };
+        for purpose in Purpose::ALL {
+            let (wire, shared) = (Scripted::new([(503, ""), (200, "")]), Shared::default());
+            let top = stack(&url, purpose, wire.client(), &shared);
+            let answer = top
+                .execute(request(Method::GET, "http://h/b/k"))
+                .await
+                .expect("an answer");
+            let usage = shared.meter.usage();
+            let (status, calls) = if purpose == Purpose::Journal {
+                (503, 1)
+            } else {
+                (200, 2)
+            };
+            assert_eq!(
+                (answer.status().as_u16(), wire.calls()),
+                (status, calls),
+                "{purpose:?}"
+            );
+            assert_eq!(
+                (usage.requests(), usage.retries),
+                (calls as u64, calls as u64 - 1)
+            );
+            assert_eq!(usage.throttled, 1);
+        }
+    }
+}

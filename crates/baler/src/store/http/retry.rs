@@ -12,6 +12,7 @@ use rand::RngExt;
 
 use super::request::{self, Again};
 use super::{Budget, Meter, throttle};
+use crate::store::Kind;
 
 /// How often a request is sent at most.
 const TRIES_MAX: u32 = 8;
@@ -40,14 +41,27 @@ impl HttpService for Retried {
         self.budget.earn();
         let again = request::again(&request);
         for tried in 1..TRIES_MAX {
-            let answer = self.next.execute(request.clone()).await;
+            let answer = self.try_once(request.clone()).await;
             if !may_repeat(again, &answer) || !self.budget.spend() {
                 return answer;
             }
             tokio::time::sleep(pause(tried, &answer)).await;
             self.meter.retried();
         }
-        self.next.execute(request).await
+        self.try_once(request).await
+    }
+}
+
+impl Retried {
+    /// A page of a listing is read to its end here: nothing above could ask for the rest of it.
+    async fn try_once(&self, request: HttpRequest) -> Result<HttpResponse, HttpError> {
+        let is_page = request::kind(&request) == Kind::List;
+        let answer = self.next.execute(request).await?;
+        if !is_page {
+            return Ok(answer);
+        }
+        let (parts, body) = answer.into_parts();
+        Ok(HttpResponse::from_parts(parts, body.bytes().await?.into()))
     }
 }
 
@@ -119,6 +133,16 @@ mod tests {
             .expect("an answer");
         assert_eq!(answer.status(), StatusCode::OK);
         assert_eq!((wire.calls(), meter.usage().retries), (4, 3));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_page_of_a_listing_that_breaks_off_is_asked_for_again() {
+        let wire = Scripted::new([(200, Scripted::BROKEN), (200, "the page")]);
+        let (service, _) = retried(&wire);
+        let page = request(Method::GET, "http://h/b?list-type=2");
+        let answer = service.call(page).await.expect("an answer");
+        assert_eq!(answer.into_body().bytes().await.expect("a page"), "the page");
+        assert_eq!(wire.calls(), 2);
     }
 
     #[tokio::test(start_paused = true)]

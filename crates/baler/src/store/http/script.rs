@@ -1,12 +1,16 @@
 //! A wire whose answers are scripted. For tests.
 
 use std::collections::VecDeque;
+use std::convert::Infallible;
 use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
+use bytes::Bytes;
 use http::{HeaderName, HeaderValue, Method};
+use http_body_util::{BodyExt, Full};
 use object_store::client::{
-    HttpClient, HttpError, HttpErrorKind, HttpRequest, HttpRequestBody, HttpResponse, HttpService,
+    HttpClient, HttpError, HttpErrorKind, HttpRequest, HttpRequestBody, HttpResponse, HttpResponseBody,
+    HttpService,
 };
 
 /// Answers in order; the last one for ever.
@@ -26,6 +30,9 @@ pub(super) fn request(method: Method, uri: &str) -> HttpRequest {
 }
 
 impl Scripted {
+    /// A body that breaks off.
+    pub(super) const BROKEN: &'static str = "broken";
+
     pub(super) fn new(answers: impl IntoIterator<Item = (u16, &'static str)>) -> Self {
         Self::with_answers(answers.into_iter().map(Ok).collect())
     }
@@ -57,6 +64,13 @@ impl Scripted {
     }
 }
 
+/// Some bytes, and then an error in place of the end.
+fn broken_body() -> HttpResponseBody {
+    let some = Full::new(Bytes::from_static(b"some")).map_err(|never: Infallible| match never {});
+    let broken = HttpError::new(HttpErrorKind::Interrupted, std::io::Error::other("scripted"));
+    HttpResponseBody::new(some.with_trailers(async move { Some(Err(broken)) }))
+}
+
 #[async_trait]
 impl HttpService for Scripted {
     async fn call(&self, _: HttpRequest) -> Result<HttpResponse, HttpError> {
@@ -73,6 +87,10 @@ impl HttpService for Scripted {
         for (name, value) in &script.headers {
             answer = answer.header(name, HeaderValue::from_static(value));
         }
-        Ok(answer.body(body.to_owned().into()).expect("an answer"))
+        let body = match body {
+            Self::BROKEN => broken_body(),
+            body => body.to_owned().into(),
+        };
+        Ok(answer.body(body).expect("an answer"))
     }
 }

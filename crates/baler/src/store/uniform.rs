@@ -1,5 +1,8 @@
-//! Times in whole seconds. Some stores list with milliseconds what a HEAD tells in seconds; an object's identity must
-//! be the same however it was learned.
+//! An object has one identity however it was learned. Some stores list with milliseconds what a HEAD tells in seconds,
+//! and without quotes an ETag that a HEAD tells in quotes. Here times are whole seconds and ETags have their quotes,
+//! as conditions need them.
+
+use std::time::Duration;
 
 use async_trait::async_trait;
 use object_store::path::Path;
@@ -9,10 +12,10 @@ use super::layer::{Layer, Next};
 
 /// The concern.
 #[derive(Debug)]
-pub(super) struct WholeSeconds;
+pub(super) struct Uniform;
 
 #[async_trait]
-impl Layer for WholeSeconds {
+impl Layer for Uniform {
     async fn get(&self, next: &Next, location: &Path, options: GetOptions) -> Result<GetResult> {
         let mut result = next.get_opts(location, options).await?;
         result.meta = self.listed(result.meta);
@@ -20,9 +23,17 @@ impl Layer for WholeSeconds {
     }
 
     fn listed(&self, mut meta: ObjectMeta) -> ObjectMeta {
-        let odd_ms = meta.last_modified.timestamp_subsec_nanos();
-        meta.last_modified -= std::time::Duration::from_nanos(odd_ms.into());
+        let odd = meta.last_modified.timestamp_subsec_nanos();
+        meta.last_modified -= Duration::from_nanos(odd.into());
+        meta.e_tag = meta.e_tag.map(quoted);
         meta
+    }
+}
+
+fn quoted(tag: String) -> String {
+    match tag.ends_with('"') {
+        true => tag,
+        false => format!("\"{tag}\""),
     }
 }
 
@@ -38,12 +49,20 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn listings_and_heads_agree_on_the_time() {
-        let store = Layered::around(Arc::new(InMemory::new()), WholeSeconds);
+    async fn listings_and_heads_agree() {
+        let store = Layered::around(Arc::new(InMemory::new()), Uniform);
         store.put(&"a".into(), "x".into()).await.expect("a put");
         let head = store.head(&"a".into()).await.expect("a head");
         let listed: Vec<_> = store.list(None).try_collect().await.expect("a listing");
         assert_eq!(listed[0].last_modified, head.last_modified);
         assert_eq!(head.last_modified.timestamp_millis() % 1000, 0);
+        assert_eq!(listed[0].e_tag, head.e_tag);
+    }
+
+    #[test]
+    fn tags_have_quotes_once() {
+        assert_eq!(quoted("0x8D".to_owned()), "\"0x8D\"");
+        assert_eq!(quoted("\"0x8D\"".to_owned()), "\"0x8D\"");
+        assert_eq!(quoted("W/\"0x8D\"".to_owned()), "W/\"0x8D\"");
     }
 }
