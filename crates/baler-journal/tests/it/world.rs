@@ -140,6 +140,7 @@ fn spec(number: u64) -> Arc<TableSpec> {
             _ => Replaced::SetAside,
         },
         retention: Some(Millis(60_000)).filter(|_| number == 0),
+        names_once: true,
     };
     Arc::new(spec)
 }
