@@ -8,6 +8,7 @@ pub mod adoption;
 pub mod collector;
 pub mod depot;
 pub mod discovery;
+pub mod estimate;
 pub mod folder;
 pub mod root;
 pub mod run;

@@ -15,7 +15,7 @@ use baler_core::state::Table;
 use crate::adoption::{Adopted, Adoption, Settled};
 use crate::collector;
 use crate::discovery::Look;
-use crate::report::{NamedReason, ProgressView, RunReport, Totals};
+use crate::report::{Cost, NamedReason, ProgressView, RunReport, Totals};
 use crate::root::{Root, machine_now};
 use crate::settings::{RunSettings, ScopeSettings, TableSettings};
 use crate::watch::Watch;
@@ -70,6 +70,7 @@ struct Run<'a> {
 impl Run<'_> {
     async fn work(&mut self) -> Result<()> {
         self.watch.take_over_silent().await?;
+        self.report.warnings = self.root.site.root.warnings().await;
         collector::clear_sight(&self.root).await?;
         for round in 1..=ROUNDS_MAX {
             let (again, mut cancelled) = self.adopt_and_merge().await?;
@@ -235,6 +236,7 @@ impl Run<'_> {
             .collect();
         self.report.held_by_others = self.held_by_others() as u64;
         self.report.set_aside = self.root.replica.state().garbage.len() as u64;
+        self.report.cost = Cost::so_far(&self.root.site);
         self.report.interrupted = self.drain.load(Ordering::Relaxed);
         Ok(())
     }

@@ -3,6 +3,7 @@
 use baler_core::file::{FilePath, Place};
 
 use crate::depot::Depot;
+use crate::store::{PriceList, Usage};
 
 /// The depots of a table.
 #[derive(Clone, Debug)]
@@ -25,5 +26,11 @@ impl Site {
             (Place::Source, Some(source)) => source,
             _ => &self.root,
         }
+    }
+
+    /// What each of its buckets was asked so far, with the prices there.
+    pub fn usages(&self) -> Vec<(Usage, PriceList)> {
+        let depots = [Some(&self.root), self.source.as_ref()];
+        depots.into_iter().flatten().filter_map(Depot::usage).collect()
     }
 }

@@ -1,5 +1,6 @@
 //! `baler plan`: what `compact` would do, and why each file was chosen or not. Nothing is written.
 
+use std::collections::BTreeMap;
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -8,13 +9,15 @@ use baler_core::ids::{Partition, Sequence, TableName};
 use baler_core::planner::{self, Verdict};
 use baler_core::request::Reply;
 use baler_core::state::{State, Table};
+use baler_core::table::{Catalog, Replaced};
 use serde::Serialize;
 use tokio::sync::mpsc;
 
 use super::print_json;
 use crate::cli::PlanArgs;
 use crate::discovery::{self, Findings, Look, Step};
-use crate::report::{ProgressView, bytes, count};
+use crate::estimate::{Looked, PlannedJob, estimate};
+use crate::report::{Cost, ProgressView, bytes, count};
 use crate::root::{Root, TABLE, machine_now, pretend};
 use crate::settings::{RunSettings, TableSettings};
 use crate::site::Site;
@@ -40,6 +43,8 @@ struct PlanSummary {
     files_left_alone: u64,
     files_waiting: u64,
     files_quarantined: u64,
+    /// What doing it would ask of stores, listing and footers included.
+    cost: Cost,
     /// Ages are judged by this machine's clock, so this is an estimate.
     estimate: bool,
 }
@@ -66,7 +71,12 @@ pub async fn run(args: &PlanArgs) -> Result<ExitCode> {
     };
     let findings = pretend_to_adopt(&site, &mut state, &look, &progress).await?;
     progress.end();
-    let (files, summary) = plan(&state, &name, &findings, &settings);
+    let (files, mut summary) = plan(&state, &name, &findings, &settings);
+    let looked = Looked {
+        listed: findings.listed,
+        fresh: findings.fresh,
+    };
+    summary.cost = estimate(&site, looked, &jobs(&files, &state.tables[&name]));
     match args.json {
         true => print_lines(&files, &summary)?,
         false => print_for_people(&files, &summary, &state.tables[&name], &findings),
@@ -173,6 +183,23 @@ fn plan_partition(
     }
 }
 
+/// The jobs of a plan, as far as their cost goes.
+fn jobs(files: &[PlannedFile], table: &Table) -> Vec<PlannedJob> {
+    let mut jobs: BTreeMap<usize, PlannedJob> = BTreeMap::new();
+    for file in files {
+        if let Some(job) = file.job {
+            jobs.entry(job).or_default().take(file.bytes);
+        }
+    }
+    let deletes = table.spec.catalog == Catalog::InPlace && table.spec.replaced != Replaced::Remember;
+    let finished = |job: PlannedJob| PlannedJob {
+        target_bytes: table.spec.merge.target_bytes,
+        deletes,
+        ..job
+    };
+    jobs.into_values().map(finished).collect()
+}
+
 fn print_lines(files: &[PlannedFile], summary: &PlanSummary) -> Result<()> {
     for file in files {
         print_json(file)?;
@@ -216,4 +243,7 @@ fn print_for_people(files: &[PlannedFile], summary: &PlanSummary, table: &Table,
         count(summary.files_left_alone),
         count(summary.files_waiting),
     );
+    if summary.cost.requests > 0 {
+        println!("Doing it would take {}.", summary.cost);
+    }
 }

@@ -55,6 +55,14 @@ pub enum InputError {
         /// The length of the version that was found, where it is known.
         found: Option<u64>,
     },
+    /// It lies in an archive, and must be restored before it can be read.
+    #[error("{path} is archived ({class}): restore it, and a later run takes it")]
+    Archived {
+        /// Where it is.
+        path: FilePath,
+        /// The storage class, in the store's words.
+        class: String,
+    },
     /// It could not be seen.
     #[error(transparent)]
     Failed(#[from] DepotError),

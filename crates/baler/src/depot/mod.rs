@@ -33,6 +33,7 @@ use futures::stream::BoxStream;
 
 use crate::folder::Folder;
 use crate::spec::Asked;
+use crate::store::{PriceList, Usage};
 
 /// Where files lie.
 #[derive(Clone, Debug)]
@@ -187,6 +188,30 @@ impl Depot {
         match self {
             Self::Folder(folder) => local::checksum(folder, path).await,
             Self::Bucket(bucket) => Ok(bucket.checksum(path).await?),
+        }
+    }
+
+    /// What requests cost here; nothing in a folder.
+    pub fn prices(&self) -> Option<PriceList> {
+        match self {
+            Self::Folder(_) => None,
+            Self::Bucket(bucket) => Some(PriceList::of(bucket.bucket().url().scheme())),
+        }
+    }
+
+    /// What was asked of the store so far, with the prices there.
+    pub fn usage(&self) -> Option<(Usage, PriceList)> {
+        match self {
+            Self::Folder(_) => None,
+            Self::Bucket(bucket) => Some((bucket.bucket().usage(), self.prices()?)),
+        }
+    }
+
+    /// What its owner should know before replaced files are deleted here.
+    pub async fn warnings(&self) -> Vec<String> {
+        match self {
+            Self::Folder(_) => Vec::new(),
+            Self::Bucket(bucket) => bucket.bucket().warnings().await,
         }
     }
 

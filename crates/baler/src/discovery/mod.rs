@@ -73,6 +73,8 @@ pub enum Step {
 /// What was found besides.
 #[derive(Debug, Default)]
 pub struct Findings {
+    /// Everything that was met.
+    pub listed: u64,
     /// New files.
     pub fresh: u64,
     /// Files that were too young.
@@ -138,6 +140,7 @@ pub async fn look(
         let mut looks = looks.buffered(inbox.looks_at_once());
         while let Some(looked) = looks.next().await {
             progress.advance(1);
+            looking.findings.listed += 1;
             seen_any |= looking.take(table, looked?).await?;
             if looking.foreign.len() >= FOREIGN_MAX {
                 break;
@@ -201,6 +204,12 @@ async fn read_footer(inbox: &Depot, asked: &Arc<Asked>, found: DataFile) -> Resu
         Ok(Err(FileError::Read(error))) => return Ok(bad(format!("could not be read: {error}"))),
         Ok(Err(FileError::Cancelled)) => return Ok(Looked::Vanished),
         Err(InputError::Gone { .. } | InputError::Changed { .. }) => return Ok(Looked::Vanished),
+        Err(error @ InputError::Archived { .. }) => {
+            return Ok(Looked::Skipped(NamedReason {
+                path: found.path.to_string(),
+                reason: error.to_string(),
+            }));
+        }
         Err(InputError::Failed(error)) if error.is_forbidden() => return Ok(bad(error.to_string())),
         Err(InputError::Failed(error)) => return Err(error),
     };

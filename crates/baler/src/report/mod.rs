@@ -1,9 +1,11 @@
 //! What a run tells: people get progress and a summary, programs get JSON.
 
+mod cost;
 mod numbers;
 mod progress;
 mod run;
 
+pub use cost::Cost;
 pub use numbers::{bytes, count, seconds};
 pub use progress::ProgressView;
 pub use run::{NamedReason, RunReport, Totals};

@@ -7,6 +7,7 @@ use baler_core::job::JobSummary;
 use baler_core::state::Table;
 use serde::Serialize;
 
+use super::cost::Cost;
 use super::numbers::{bytes, count, seconds};
 
 /// The live files of a table, added up.
@@ -65,6 +66,10 @@ pub struct RunReport {
     pub files_in: u64,
     /// Files that replaced them.
     pub files_out: u64,
+    /// What was asked of stores.
+    pub cost: Cost,
+    /// What the owner of the bucket should know.
+    pub warnings: Vec<String>,
     /// Jobs that it committed.
     pub jobs: u64,
     /// Jobs that ended without effect, because something they stood on had changed or was bad.
@@ -169,6 +174,12 @@ impl RunReport {
                 "{files} set aside under _baler/aside; `baler gc` deletes them after their grace period"
             )?;
         }
+        if self.cost.requests > 0 {
+            writeln!(f, "{}", self.cost)?;
+        }
+        for warning in &self.warnings {
+            writeln!(f, "note         {warning}")?;
+        }
         if self.waiting > 0 {
             writeln!(
                 f,
@@ -184,7 +195,7 @@ impl RunReport {
             )?;
         }
         if self.bounded {
-            writeln!(f, "Stopped at --max-bytes: run again to go on")?;
+            writeln!(f, "Stopped at the bound that was given: run again to go on")?;
         }
         for error in &self.unreadable {
             writeln!(f, "unreadable   {error}")?;

@@ -96,7 +96,7 @@ async fn open_inputs(order: &Order) -> Result<Vec<Arc<dyn Input>>, MergeEnd> {
             Err(InputError::Gone { .. } | InputError::Changed { .. }) => {
                 changed.push(charge(file, "gone or overwritten"));
             }
-            Err(InputError::Failed(error)) => return Err(MergeEnd::NodeFault(error.to_string())),
+            Err(error) => return Err(MergeEnd::NodeFault(error.to_string())),
         }
     }
     match changed.is_empty() {

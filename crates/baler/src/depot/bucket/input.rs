@@ -15,7 +15,7 @@ use tokio::runtime::Handle;
 use xxhash_rust::xxh3::{Xxh3Default, xxh3_128};
 
 use super::{BucketDepot, BucketError, location};
-use crate::depot::InputError;
+use crate::depot::{DepotError, InputError};
 use crate::spec::Asked;
 use crate::store::Purpose;
 
@@ -95,7 +95,10 @@ pub(super) async fn inspect(
     let mut begin = identity.bytes.saturating_sub(TAIL_BYTES);
     loop {
         let range = begin..identity.bytes;
-        let tail = get(&objects, path, identity.bytes, Some(&identity.tag), range).await?;
+        let tail = match get(&objects, path, identity.bytes, Some(&identity.tag), range).await {
+            Err(InputError::Failed(error)) => return Err(archived(depot, path, error).await),
+            tail => tail?,
+        };
         let tail = Arc::new(Tail {
             name: path.to_string(),
             bytes: identity.bytes,
@@ -109,6 +112,17 @@ pub(super) async fn inspect(
             return Ok(facts);
         }
         begin = wanted_from;
+    }
+}
+
+/// Stores refuse to read what is archived, each in its own words; its storage class says it plainly.
+async fn archived(depot: &BucketDepot, path: &FilePath, error: DepotError) -> InputError {
+    match depot.bucket.describe(&path.path).await {
+        Ok(Some(facts)) if facts.archived => InputError::Archived {
+            path: path.clone(),
+            class: facts.storage_class.unwrap_or_default(),
+        },
+        _ => InputError::Failed(error),
     }
 }
 
