@@ -264,7 +264,7 @@ mod tests {
     fn long_key_bounds_are_rounded_outwards() {
         let long = |last: u8| [vec![7; KEY_BOUND_BYTES_MAX - 1], vec![last, 1, 2, 3]].concat();
         let exact = range(&[1], &vec![0xff; KEY_BOUND_BYTES_MAX]);
-        assert_eq!(exact.bounded(), Some(exact.clone()));
+        assert_eq!(exact.bounded(), Some(exact));
         for last in [0, 9, 0xfe, 0xff] {
             let keys = range(&long(last), &long(last));
             let bounded = keys.bounded().unwrap();

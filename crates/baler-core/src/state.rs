@@ -70,7 +70,7 @@ pub struct Table {
     pub quarantine: OrdMap<FilePath, Arc<Quarantined>>,
     /// Files that left a native table, by the entry in which they left: what older versions show; see `versions`.
     pub history: OrdMap<Sequence, OrdMap<FilePath, Arc<File>>>,
-    /// Older versions than this can be read only if they are pinned.
+    /// Older versions than this can be read only if they are pinned. Plain tables have none, and say 0.
     pub readable_from: Sequence,
     /// The entry that dropped the table. It stays until nothing of it is left on the store.
     pub dropped: Option<Sequence>,
@@ -237,6 +237,10 @@ impl State {
 impl Table {
     /// An empty table that began in this entry.
     pub fn new(spec: Arc<TableSpec>, began: Sequence) -> Self {
+        let readable_from = match spec.catalog.publishes() {
+            true => Sequence(0),
+            false => began,
+        };
         Self {
             spec,
             files: OrdMap::new(),
@@ -248,7 +252,7 @@ impl Table {
             remembered_from: Sequence(0),
             quarantine: OrdMap::new(),
             history: OrdMap::new(),
-            readable_from: began,
+            readable_from,
             dropped: None,
         }
     }

@@ -51,18 +51,26 @@ pub(super) fn frozen(
     })
 }
 
-/// Whether no other file of the partition can hold a key that these inputs hold.
+/// Whether no other file, where the inputs lie or the outputs will, can hold a key that these inputs hold.
 fn holds_all(table: &Table, partition: &Partition, inputs: &[FilePath]) -> bool {
     let inputs: BTreeSet<&FilePath> = inputs.iter().collect();
-    let live = || table.partition_files(partition);
-    let held = live().filter(|file| inputs.contains(&file.path));
-    let span = span(held.map(AsRef::as_ref));
+    let held: Vec<&File> = inputs
+        .iter()
+        .filter_map(|path| Some(table.files.get(*path)?.as_ref()))
+        .collect();
+    let span = span(&held);
     let meets = |file: &File| match (&span, known(file)) {
         (Some(span), Some(keys)) => span.min <= keys.max && keys.min <= span.max,
         _ => true,
     };
-    let mut others = live().filter(|file| !inputs.contains(&file.path));
-    !others.any(|file| meets(file)) && !may_hold_unread(table, partition)
+    let mut partitions: BTreeSet<&Partition> = held.iter().map(|file| &file.partition).collect();
+    partitions.insert(partition);
+    partitions.into_iter().all(|partition| {
+        let mut others = table
+            .partition_files(partition)
+            .filter(|file| !inputs.contains(&file.path));
+        !others.any(|file| meets(file)) && !may_hold_unread(table, partition)
+    })
 }
 
 /// Whether a quarantined file that never was live may belong to this partition once it can be read.
@@ -75,7 +83,7 @@ pub(super) fn may_hold_unread(table: &Table, partition: &Partition) -> bool {
 }
 
 /// Bounds of all keys in these files; `None` if those of one are not known.
-fn span<'f>(files: impl Iterator<Item = &'f File>) -> Option<KeyRange> {
+fn span(files: &[&File]) -> Option<KeyRange> {
     let mut span: Option<KeyRange> = None;
     for file in files {
         let keys = known(file)?;

@@ -219,7 +219,7 @@ impl Builder {
     fn end_table(&mut self) {
         if let Some((name, mut table)) = self.table.take() {
             if !self.knows_versions && !table.spec.catalog.publishes() {
-                table.readable_from = last_removal(&table);
+                bring_up_to_date(&mut table);
             }
             self.state.tables.insert(name, table);
         }
@@ -274,11 +274,20 @@ impl Builder {
     }
 }
 
-/// Nothing has left the table since: all versions from then on show live files only.
-fn last_removal(table: &Table) -> Sequence {
+/// A native table from before there were versions. Nothing has left it since the last removal: from then on all versions
+/// show live files only. And a consumed version that was overwritten is not remembered any more.
+fn bring_up_to_date(table: &mut Table) {
     let remembered = table.removed_order.get_max().map(|(at, _)| *at);
     let forgotten = Sequence(table.remembered_from.0.saturating_sub(1));
-    remembered.unwrap_or_default().max(forgotten)
+    table.readable_from = remembered.unwrap_or_default().max(forgotten);
+    let overwritten = table
+        .consumed
+        .keys()
+        .filter(|path| table.files.contains_key(*path));
+    let overwritten: Vec<FilePath> = overwritten.cloned().collect();
+    for path in overwritten {
+        table.consumed.remove(&path);
+    }
 }
 
 /// A job's input is mostly still the live file it was.

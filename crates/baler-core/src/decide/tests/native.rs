@@ -34,7 +34,7 @@ fn leftover(story: &Story) -> Leftover {
 fn outputs_of_a_native_table_lie_in_a_folder_of_the_attempts_own() {
     let (story, attempt, output) = committed();
     assert_eq!(output.folder(), format!("tables/{NATIVE}/0-0-{}", attempt.token));
-    assert_eq!(story.live(NATIVE), [output.clone()]);
+    assert_eq!(story.live(NATIVE), std::slice::from_ref(&output));
     let folders = story.state.leftover_folders(&leftover(&story));
     assert!(folders.iter().any(|folder| folder == output.folder()));
 }
