@@ -179,7 +179,9 @@ impl Run<'_> {
     }
 
     fn scope(&self, settled: Option<&Settled>) -> Result<Scope> {
-        let ScopeSettings { partition, bytes_max } = &self.settings.scope;
+        let ScopeSettings {
+            partition, bytes_max, ..
+        } = &self.settings.scope;
         let partitions = match (partition, settled) {
             (None, None) => None,
             (None, Some(settled)) => Some(settled.partitions.clone()),

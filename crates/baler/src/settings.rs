@@ -47,6 +47,8 @@ pub struct ScopeSettings {
     pub partition: Option<GlobMatcher>,
     /// No more input bytes than this.
     pub bytes_max: Option<u64>,
+    /// No more jobs once the requests cost this much.
+    pub cost_max_usd: Option<f64>,
 }
 
 impl ScopeSettings {
@@ -132,7 +134,17 @@ impl ScopeSettings {
         let partition = args.partition.as_ref().map(glob).transpose()?;
         let bytes_max = args.max_bytes.map(|size| size.as_u64());
         refuse_zero("--max-bytes", bytes_max.unwrap_or(1))?;
-        Ok(Self { partition, bytes_max })
+        let cost_max_usd = args.max_cost;
+        if cost_max_usd.is_some_and(|usd| usd.is_nan() || usd <= 0.0) {
+            return Err(Usage(
+                "--max-cost must be above 0, in US dollars like 0.50".to_owned(),
+            ));
+        }
+        Ok(Self {
+            partition,
+            bytes_max,
+            cost_max_usd,
+        })
     }
 }
 

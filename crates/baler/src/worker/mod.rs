@@ -17,7 +17,7 @@ use baler_core::request::{Grant, Poll, Reply, Request, Scope};
 use tokio::task::JoinSet;
 
 use crate::collector;
-use crate::report::ProgressView;
+use crate::report::{Cost, ProgressView};
 use crate::root::Root;
 use crate::settings::RunSettings;
 use crate::watch::Watch;
@@ -76,7 +76,9 @@ impl Worker {
         loop {
             let stopping = self.drain.load(Ordering::Relaxed) || work.failed.is_some();
             let slots = self.settings.workers - running.len();
-            if !stopping && slots > 0 {
+            if !stopping && slots > 0 && self.is_over_budget() {
+                work.bounded = true;
+            } else if !stopping && slots > 0 {
                 let scope = Scope {
                     bytes_left,
                     ..scope.clone()
@@ -106,6 +108,11 @@ impl Worker {
             }
             collector::clear_sight(&self.root).await?;
         }
+    }
+
+    fn is_over_budget(&self) -> bool {
+        let spent = || Cost::so_far(&self.root.site).price_usd;
+        self.settings.scope.cost_max_usd.is_some_and(|max| spent() >= max)
     }
 
     /// Asks for work. The state is tried first without writing: a root at rest stays untouched.
