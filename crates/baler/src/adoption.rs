@@ -66,6 +66,11 @@ impl Adoption {
         let _ = self.settled.changed().await;
     }
 
+    /// Ends it where it is. What was asked for so far stays; the next run goes on from there.
+    pub fn stop(self) {
+        self.task.abort();
+    }
+
     /// What it came to, once it has ended.
     pub async fn end(self) -> Result<Adopted> {
         self.task

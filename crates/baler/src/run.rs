@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use baler_core::ids::Partition;
@@ -23,6 +23,9 @@ use crate::worker::Worker;
 
 /// Listings in one run: the first, and those that follow up on files that changed under a merge.
 const ROUNDS_MAX: u32 = 3;
+
+/// How soon a listing under way notices that the run is to end.
+const STOP_CHECK: Duration = Duration::from_millis(50);
 
 /// Compacts a root until nothing is left to do, or `drain` is set.
 pub async fn compact(
@@ -111,6 +114,13 @@ impl Run<'_> {
         state.jobs.values().filter(theirs).count()
     }
 
+    /// Returns when somebody wants the run to end.
+    async fn asked_to_stop(&self) {
+        while !self.drain.load(Ordering::Relaxed) {
+            tokio::time::sleep(STOP_CHECK).await;
+        }
+    }
+
     fn is_stopping(&self) -> bool {
         self.drain.load(Ordering::Relaxed) || self.report.error.is_some()
     }
@@ -137,7 +147,13 @@ impl Run<'_> {
             if !settled.partitions.is_empty() && !self.is_stopping() {
                 cancelled += self.merge(Some(&settled)).await?;
             }
-            adoption.changed().await;
+            tokio::select! {
+                () = adoption.changed() => {}
+                () = self.asked_to_stop() => {
+                    adoption.stop();
+                    return Ok((false, cancelled));
+                }
+            }
         }
         let adopted = adoption.end().await?;
         let again = adopted.unsettled;

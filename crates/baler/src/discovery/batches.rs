@@ -59,7 +59,7 @@ impl Batches {
         self.arrive(file.path.folder());
         let folder = self.open.last_mut().expect("the listing is in the file's folder");
         folder.files += 1;
-        if folder.files % LARGE_FOLDER_FILES == 0 {
+        if folder.files.is_multiple_of(LARGE_FOLDER_FILES) {
             self.whole.push(names::folder_partition(&file.path));
         }
         self.files.push(file);
