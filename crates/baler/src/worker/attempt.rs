@@ -28,6 +28,8 @@ pub enum Outcome {
     Released,
     /// This machine could not do it.
     NodeFault(String),
+    /// The store failed or refused.
+    StoreFault(String),
     /// Nobody can do it as it was asked for.
     Impossible(String),
 }
@@ -94,6 +96,11 @@ impl Attempt {
                 self.release(ReleaseReason::NodeFault(error.as_str().into()), vec![])
                     .await?;
                 Ok(Outcome::NodeFault(error))
+            }
+            MergeEnd::StoreFault(error) => {
+                self.release(ReleaseReason::StoreFault(error.as_str().into()), vec![])
+                    .await?;
+                Ok(Outcome::StoreFault(error))
             }
             MergeEnd::Impossible(error) => {
                 self.release(ReleaseReason::NodeFault(error.as_str().into()), vec![])

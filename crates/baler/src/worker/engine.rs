@@ -15,7 +15,7 @@ use futures::{StreamExt, TryStreamExt, stream};
 
 use super::meter::Meter;
 use super::sink::AttemptSink;
-use crate::depot::{DepotError, InputError};
+use crate::depot::{Depot, DepotError, InputError};
 use crate::folder::advice;
 use crate::site::Site;
 use crate::spec;
@@ -63,6 +63,8 @@ pub(super) enum MergeEnd {
     },
     /// This machine could not.
     NodeFault(String),
+    /// The store did not answer, or refused.
+    StoreFault(String),
     /// The table's spec does not fit its files.
     Impossible(String),
 }
@@ -96,7 +98,7 @@ async fn open_inputs(order: &Order) -> Result<Vec<Arc<dyn Input>>, MergeEnd> {
             Err(InputError::Gone { .. } | InputError::Changed { .. }) => {
                 changed.push(charge(file, "gone or overwritten"));
             }
-            Err(error) => return Err(MergeEnd::NodeFault(error.to_string())),
+            Err(error) => return Err(fault(order.site.depot_of(&file.path), error.to_string())),
         }
     }
     match changed.is_empty() {
@@ -131,7 +133,15 @@ async fn after_merge(order: &Order, report: &Report) -> MergeEnd {
             finished: finished(order, report),
             inputs_now,
         },
-        Err(error) => MergeEnd::NodeFault(error.to_string()),
+        Err(error) => fault(order.site.inbox(), error.to_string()),
+    }
+}
+
+/// Nobody's fault but the place's.
+fn fault(depot: &Depot, error: String) -> MergeEnd {
+    match depot {
+        Depot::Folder(_) => MergeEnd::NodeFault(error),
+        Depot::Bucket(_) => MergeEnd::StoreFault(error),
     }
 }
 
@@ -157,7 +167,7 @@ async fn blame(order: &Order, error: MergeError) -> MergeEnd {
                 .filter(|(file, now)| now.as_ref() != Some(&file.identity))
                 .map(|(file, _)| charge(file, "gone or overwritten"))
                 .collect(),
-            Err(error) => return MergeEnd::NodeFault(error.to_string()),
+            Err(error) => return fault(order.site.inbox(), error.to_string()),
         };
         if !changed.is_empty() {
             return MergeEnd::InputsChanged(changed);
@@ -176,7 +186,12 @@ async fn blame(order: &Order, error: MergeError) -> MergeEnd {
             let name = inputs
                 .get(input)
                 .map_or_else(String::new, |file| file.path.to_string());
-            MergeEnd::NodeFault(format!("cannot read {name}: {source}{}", advice(&source)))
+            let error = format!("cannot read {name}: {source}{}", advice(&source));
+            fault(order.site.inbox(), error)
+        }
+        // The system's own errors carry its number; what a store says comes without.
+        MergeError::Node { doing, source } if source.raw_os_error().is_none() => {
+            fault(&order.site.root, format!("{doing} failed: {source}"))
         }
         MergeError::Node { doing, source } => {
             MergeEnd::NodeFault(format!("{doing} failed: {source}{}", advice(&source)))

@@ -24,8 +24,8 @@ use crate::watch::Watch;
 
 pub use attempt::Outcome;
 
-/// Node faults in a row after which a run gives up: the machine is not fit for the work.
-const NODE_FAULTS_MAX: u32 = 3;
+/// Faults of the machine or the store in a row after which a run gives up: one of the two is not fit for the work.
+const FAULTS_MAX: u32 = 3;
 
 /// A worker and what it works with.
 pub struct Worker {
@@ -72,7 +72,7 @@ impl Worker {
         let mut work = Work::default();
         let mut running: JoinSet<Result<Outcome>> = JoinSet::new();
         let mut bytes_left = scope.bytes_left;
-        let mut node_faults = 0;
+        let mut faults = 0;
         loop {
             let stopping = self.drain.load(Ordering::Relaxed) || work.failed.is_some();
             let slots = self.settings.workers - running.len();
@@ -93,14 +93,14 @@ impl Worker {
             };
             match ended.map_err(|panic| anyhow!("a merge panicked: {panic}"))?? {
                 Outcome::Committed(summary) => {
-                    node_faults = 0;
+                    faults = 0;
                     work.committed.push(summary);
                 }
                 Outcome::Cancelled => work.cancelled += 1,
                 Outcome::Released => {}
-                Outcome::NodeFault(error) => {
-                    node_faults += 1;
-                    if node_faults >= NODE_FAULTS_MAX {
+                Outcome::NodeFault(error) | Outcome::StoreFault(error) => {
+                    faults += 1;
+                    if faults >= FAULTS_MAX {
                         work.failed = Some(error);
                     }
                 }

@@ -14,16 +14,7 @@ use crate::root::Root;
 pub(super) async fn publish(root: &Root, grant: &Grant) -> Result<Outcome> {
     let identities = match publish_all(&root.site.root, &grant.job).await {
         Ok(identities) => identities,
-        Err(error) => {
-            let why = ReleaseReason::NodeFault(error.to_string().into());
-            let request = Request::Release {
-                attempt: grant.attempt(),
-                why,
-                culprits: vec![],
-            };
-            root.replica.submit(request).await?;
-            return Ok(Outcome::NodeFault(error.to_string()));
-        }
+        Err(error) => return give_back(root, grant, error.to_string()).await,
     };
     let request = Request::Publish {
         job: grant.job.id,
@@ -36,6 +27,26 @@ pub(super) async fn publish(root: &Root, grant: &Grant) -> Result<Outcome> {
         Reply::Refused(_) => Ok(Outcome::Released),
         other => Err(anyhow!("a publishing was answered {other:?}")),
     }
+}
+
+async fn give_back(root: &Root, grant: &Grant, error: String) -> Result<Outcome> {
+    let (why, outcome) = match root.site.root {
+        Depot::Folder(_) => (
+            ReleaseReason::NodeFault(error.as_str().into()),
+            Outcome::NodeFault(error),
+        ),
+        Depot::Bucket(_) => (
+            ReleaseReason::StoreFault(error.as_str().into()),
+            Outcome::StoreFault(error),
+        ),
+    };
+    let request = Request::Release {
+        attempt: grant.attempt(),
+        why,
+        culprits: vec![],
+    };
+    root.replica.submit(request).await?;
+    Ok(outcome)
 }
 
 async fn publish_all(depot: &Depot, job: &baler_core::job::Job) -> Result<Vec<Option<Identity>>, DepotError> {
