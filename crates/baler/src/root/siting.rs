@@ -116,7 +116,7 @@ pub(super) async fn check_root(root: &Depot, known: bool) -> Result<()> {
 async fn check_source(source: &Depot) -> Result<()> {
     match source {
         Depot::Folder(folder) => Ok(refuse::check_source(folder)?),
-        Depot::Bucket(bucket) => bucket_refuse::check_above(bucket).await,
+        Depot::Bucket(bucket) => bucket_refuse::check_source(bucket).await,
     }
 }
 

@@ -35,8 +35,15 @@ pub(crate) async fn check(depot: &BucketDepot) -> Result<()> {
     Ok(())
 }
 
-/// Checks what lies above. For a source that is enough: what lies below is met by the listing that follows.
-pub(crate) async fn check_above(depot: &BucketDepot) -> Result<()> {
+/// Checks a prefix that is to be read from with `--output`. What lies below is met by the listing that follows.
+pub(crate) async fn check_source(depot: &BucketDepot) -> Result<()> {
+    if depot.holds_journal().await? {
+        return Err(overlap(depot, depot.bucket.url().to_string()).into());
+    }
+    check_above(depot).await
+}
+
+async fn check_above(depot: &BucketDepot) -> Result<()> {
     let url = depot.bucket.url();
     for above in ancestors(url) {
         let bucket = Bucket::open(&above)?;
