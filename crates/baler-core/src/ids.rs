@@ -123,6 +123,27 @@ text_id!(
     Partition
 );
 
+impl Partition {
+    /// The value of a `key=value` part: `acme` for `tenant` in `tenant=acme/hour=3`.
+    pub fn value_of(&self, key: &str) -> Option<&str> {
+        self.0.split('/').find_map(|part| value(part, key))
+    }
+
+    /// The partition without its parts of that key: `hour=3` for `shard` in `shard=7/hour=3`.
+    #[must_use]
+    pub fn without(&self, key: &str) -> Self {
+        if self.value_of(key).is_none() {
+            return self.clone();
+        }
+        let parts = self.0.split('/').filter(|part| value(part, key).is_none());
+        Self(parts.collect::<Vec<_>>().join("/").into())
+    }
+}
+
+fn value<'p>(part: &'p str, key: &str) -> Option<&'p str> {
+    part.strip_prefix(key)?.strip_prefix('=')
+}
+
 macro_rules! random_id {
     ($(#[$doc:meta])* $name:ident) => {
         $(#[$doc])*
@@ -176,4 +197,32 @@ pub struct NotAnId;
 pub(crate) fn parse_hex_128(text: &str) -> Option<u128> {
     let spelled_once = text.len() == 32 && text.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'));
     spelled_once.then(|| u128::from_str_radix(text, 16).ok())?
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Partition;
+
+    #[test]
+    fn a_partition_is_read_part_by_part() {
+        let partition = Partition::from("region=eu/tenant=acme/shard=07/hour=3");
+        assert_eq!(partition.value_of("tenant"), Some("acme"));
+        assert_eq!(partition.value_of("shard"), Some("07"));
+        for unknown in ["ten", "tenants", "acme", "", "hour=3"] {
+            assert_eq!(partition.value_of(unknown), None, "{unknown}");
+        }
+        assert_eq!(
+            partition.without("shard").as_str(),
+            "region=eu/tenant=acme/hour=3"
+        );
+        assert_eq!(partition.without("unknown"), partition);
+        assert_eq!(Partition::from("shard=1").without("shard").as_str(), "");
+        assert_eq!(Partition::from("").value_of("shard"), None);
+    }
+
+    #[test]
+    fn a_value_may_be_empty_or_hold_the_sign_itself() {
+        assert_eq!(Partition::from("tenant=/x").value_of("tenant"), Some(""));
+        assert_eq!(Partition::from("tenant=a=b").value_of("tenant"), Some("a=b"));
+    }
 }

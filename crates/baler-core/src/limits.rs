@@ -41,6 +41,12 @@ pub const GRACE_DEFAULT: Millis = Millis::from_secs(60 * 60);
 /// How long a small file waits for company before it is merged all the same.
 pub const AGE_TRIGGER_DEFAULT: Millis = Millis::from_secs(24 * 60 * 60);
 
+/// How long a window of the `time_window` policy is, unless the table says otherwise.
+pub const WINDOW_DEFAULT: Millis = Millis::from_secs(60 * 60);
+
+/// How long such a window waits for late rows, unless the table says otherwise.
+pub const LATENESS_DEFAULT: Millis = Millis::from_secs(10 * 60);
+
 /// The target size of output files, unless the table says otherwise.
 pub const TARGET_BYTES_DEFAULT: u64 = 512 << 20;
 

@@ -4,6 +4,8 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use crate::file::Level;
+use crate::ids::Partition;
 use crate::limits;
 use crate::time::Millis;
 
@@ -32,6 +34,30 @@ pub struct TableSpec {
     /// Files whose newest row is older than this may be dropped; see `Request::ApplyRetention`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retention: Option<Millis>,
+    /// The `key=value` part of a partition that says whose files these are. Tenants take turns.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tenant: Option<Arc<str>>,
+    /// The `key=value` part of a partition that merely spreads the load of writing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shard: Option<Arc<str>>,
+    /// Outputs of this level and above leave their shard, and are merged with those of the other shards.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cross_shard_from: Option<Level>,
+}
+
+impl TableSpec {
+    /// Whose files lie in this partition, where the table says how to tell.
+    pub fn tenant_of(&self, partition: &Partition) -> Option<Arc<str>> {
+        let key = self.tenant.as_deref()?;
+        partition.value_of(key).map(Into::into)
+    }
+
+    /// The partition that the shards of this one have in common, if files ever leave their shard.
+    pub fn family_of(&self, partition: &Partition) -> Option<Partition> {
+        self.cross_shard_from?;
+        let key = self.shard.as_deref()?;
+        partition.value_of(key).map(|_| partition.without(key))
+    }
 }
 
 /// Where the truth about a table's live files is kept.
@@ -200,6 +226,10 @@ impl Default for Codec {
 pub enum Policy {
     /// Files climb levels; see `planner::leveled`.
     Leveled(Leveled),
+    /// Files of similar size are merged once there are enough; see `planner::size_tiered`.
+    SizeTiered(SizeTiered),
+    /// Files are merged within windows of their rows' times; see `planner::time_window`.
+    TimeWindow(TimeWindow),
 }
 
 impl Default for Policy {
@@ -225,6 +255,48 @@ impl Default for Leveled {
             files_per_level: 2,
             age: limits::AGE_TRIGGER_DEFAULT,
             fan_out: 10,
+        }
+    }
+}
+
+/// Settings of the `size_tiered` policy.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct SizeTiered {
+    /// Files of one tier that are merged once there are so many.
+    pub files_per_tier: u32,
+    /// How many times larger than the files of one tier those of the next are.
+    pub factor: u32,
+    /// A small or overlapping file older than this is merged with whatever company it has.
+    pub age: Millis,
+}
+
+impl Default for SizeTiered {
+    fn default() -> Self {
+        Self {
+            files_per_tier: 4,
+            factor: 4,
+            age: limits::AGE_TRIGGER_DEFAULT,
+        }
+    }
+}
+
+/// Settings of the `time_window` policy.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct TimeWindow {
+    /// How long a window is. Windows begin at multiples of it, counted from 1970.
+    pub window: Millis,
+    /// How long after its end a window still waits for rows that are late.
+    pub lateness: Millis,
+    /// A small or overlapping file of a closed window, older than this, is merged with whatever company it has.
+    pub age: Millis,
+}
+
+impl Default for TimeWindow {
+    fn default() -> Self {
+        Self {
+            window: limits::WINDOW_DEFAULT,
+            lateness: limits::LATENESS_DEFAULT,
+            age: limits::AGE_TRIGGER_DEFAULT,
         }
     }
 }

@@ -41,6 +41,12 @@ pub(super) enum Law {
     FixedPoint,
     /// In a partition where nothing arrives, whatever overlaps or is small is merged in the end.
     AgeFires,
+    /// A partition of which nothing was chosen stays at rest until it is due, if nothing but time passes.
+    RestsUntilDue,
+    /// With windows: what is merged lies in one window, and that one is closed.
+    ClosedWindow,
+    /// With windows: no output spans more time than the widest input.
+    SpansStay,
     /// Where a few bytes arrive at a time, a byte is rewritten a logarithmic number of times.
     NotForNothing,
 }
@@ -84,7 +90,7 @@ fn run_to_rest(policy: &dyn Policy, world: &mut World) -> Result<(), Broken> {
         check_choice(world, &choice)?;
         check_shuffled(policy, world, &choice)?;
         if choice.jobs.is_empty() {
-            return Ok(());
+            return check_due(policy, world, &choice);
         }
         for job in &choice.jobs {
             check_job(world, job)?;
@@ -92,6 +98,17 @@ fn run_to_rest(policy: &dyn Policy, world: &mut World) -> Result<(), Broken> {
     }
     must(false, Law::FixedPoint, || {
         format!("still jobs after {rounds_max} rounds: {world:?}")
+    })
+}
+
+/// Looks at the last moment before it is due.
+fn check_due(policy: &dyn Policy, world: &World, choice: &Choice) -> Result<(), Broken> {
+    let due = policy.due(&world.view(), choice);
+    let mut later = world.clone();
+    later.now = due.map_or(world.now + VERY_LONG, |due| due - Millis(1));
+    let rests = later.now < world.now || policy.choose(&later.view()).jobs.is_empty();
+    must(rests, Law::RestsUntilDue, || {
+        format!("due at {due:?}, but there are jobs before: {later:?}")
     })
 }
 
@@ -167,11 +184,28 @@ fn check_proposal(world: &World, job: &Proposal) -> Result<(), Broken> {
         format!("{job:?}")
     })?;
 
+    let windows: BTreeSet<_> = inputs.iter().map(|file| world.window_of(file)).collect();
+    let closed = inputs.iter().all(|file| is_closed(world, file));
+    must(windows.len() == 1 && closed, Law::ClosedWindow, || {
+        format!("{job:?} in {world:?}")
+    })?;
+
     let marks: Vec<JobId> = inputs.iter().filter_map(|file| file.apart).collect();
     let distinct: BTreeSet<JobId> = marks.iter().copied().collect();
     must(distinct.len() == marks.len(), Law::ApartStaysApart, || {
         format!("{job:?}")
     })
+}
+
+/// Whether the window of a file is past, with all the lateness that is granted.
+fn is_closed(world: &World, file: &File) -> bool {
+    let (Some(settings), Some(window)) = (&world.windows, world.window_of(file)) else {
+        return true;
+    };
+    let length = i64::try_from(settings.window.0.max(1)).expect("a short window");
+    let lateness = i64::try_from(settings.lateness.0).expect("a short lateness");
+    let now = i64::try_from(world.now.unix_ms).expect("an early time");
+    (window + 1) * length + lateness < now
 }
 
 fn check_shuffled(policy: &dyn Policy, world: &World, choice: &Choice) -> Result<(), Broken> {
@@ -211,10 +245,27 @@ fn check_job(world: &mut World, job: &Proposal) -> Result<(), Broken> {
             format!("{job:?} reaches across {}", other.path)
         })?;
     }
+    check_spans(&before, job, &outputs)?;
     let (was, is) = standings(&before, world);
     must(is < was, Law::LowersStanding, || {
         format!("{job:?}: from {was:?} to {is:?}")
     })
+}
+
+fn check_spans(before: &World, job: &Proposal, outputs: &[File]) -> Result<(), Broken> {
+    let Some(settings) = &before.windows else {
+        return Ok(());
+    };
+    let length = i64::try_from(settings.window.0.max(1)).expect("a short window");
+    let windows = |file: &File| {
+        file.times.map_or(0, |times| {
+            times.max.unix_ms.div_euclid(length) - times.min.unix_ms.div_euclid(length)
+        })
+    };
+    let inputs = job.inputs.iter().filter_map(|path| before.file(path));
+    let widest = inputs.map(windows).max();
+    let stay = outputs.iter().all(|output| Some(windows(output)) <= widest);
+    must(stay, Law::SpansStay, || format!("{job:?} in {before:?}"))
 }
 
 /// Lets all files grow old, as often as that starts anything, and looks at what is left.
@@ -235,7 +286,8 @@ fn check_age(policy: &dyn Policy, world: &mut World) -> Result<(), Broken> {
     for (at, a) in files.iter().enumerate() {
         for b in &files[at + 1..] {
             let overlap = world.overlap(a, b);
-            let small = world.is_small(a) && world.is_small(b) && !is_between_any(world, a, b);
+            let together = world.window_of(a) == world.window_of(b);
+            let small = together && world.is_small(a) && world.is_small(b) && !is_between_any(world, a, b);
             must(!overlap && !small, Law::AgeFires, || {
                 format!("{} and {} are left in {world:?}", a.path, b.path)
             })?;
@@ -253,7 +305,8 @@ fn is_between_any(world: &World, a: &File, b: &File) -> bool {
     let others = world
         .files
         .iter()
-        .filter(|file| file.path != a.path && file.path != b.path);
+        .filter(|file| file.path != a.path && file.path != b.path)
+        .filter(|file| world.window_of(file) == world.window_of(a));
     world.is_sorted()
         && others
             .filter_map(range)

@@ -18,10 +18,11 @@ use std::collections::BTreeMap;
 use super::company::{Row, merge_unsorted};
 use super::draft::Draft;
 use super::span::{Span, clusters, spans};
-use super::{Choice, PartitionView, Policy, Verdict, overlap};
+use super::{Choice, PartitionView, Policy, Verdict, next_age, overlap};
 use crate::file::File;
 use crate::ids::JobId;
 use crate::table::Leveled;
+use crate::time::StoreTime;
 
 /// Policy `leveled`.
 #[derive(Clone, Debug)]
@@ -56,6 +57,10 @@ impl Policy for LeveledPolicy<'_> {
                 return choice;
             }
         }
+    }
+
+    fn due(&self, view: &PartitionView<'_>, choice: &Choice) -> Option<StoreTime> {
+        next_age(view, choice, self.settings.age)
     }
 }
 

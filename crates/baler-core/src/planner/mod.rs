@@ -2,6 +2,10 @@
 //! in `laws`.
 
 mod leveled;
+mod size_tiered;
+mod time_window;
+
+mod parts;
 
 mod company;
 mod overlap;
@@ -23,18 +27,26 @@ mod scenarios;
 #[cfg(test)]
 mod simulator;
 #[cfg(test)]
+mod size_tiered_tests;
+#[cfg(test)]
 mod standing;
 #[cfg(test)]
 mod text;
+#[cfg(test)]
+mod time_window_tests;
+#[cfg(test)]
+mod worlds;
 
 pub use leveled::LeveledPolicy;
+pub use size_tiered::SizeTieredPolicy;
+pub use time_window::TimeWindowPolicy;
 
 use std::fmt;
 
 use crate::file::{File, FilePath, Level};
 use crate::job::Why;
 use crate::table::{MergeSpec, Policy as PolicySpec, TableSpec};
-use crate::time::StoreTime;
+use crate::time::{Millis, StoreTime};
 
 /// A file is small while it is below the target size divided by this. Outputs of one merge that are cut evenly are
 /// never below, so what a merge makes is not small again, but for the last and only one.
@@ -59,6 +71,10 @@ pub struct PartitionView<'a> {
 pub trait Policy {
     /// Jobs for this partition, and a verdict on every file of it. See `laws` for what must hold.
     fn choose(&self, view: &PartitionView<'_>) -> Choice;
+
+    /// When a partition of which nothing was chosen has to be looked at again, if nothing but time passes. `None` if
+    /// time alone changes nothing.
+    fn due(&self, view: &PartitionView<'_>, choice: &Choice) -> Option<StoreTime>;
 }
 
 /// What a policy wants.
@@ -100,6 +116,13 @@ pub enum Verdict {
         /// How many it takes.
         wanted: u32,
     },
+    /// Merged once there are so many files of about its size, or when it is old enough.
+    WaitsForTier {
+        /// How many there are.
+        files: u32,
+        /// How many it takes.
+        wanted: u32,
+    },
     /// To be merged, but the others bring so few bytes that rewriting the large ones is not worth it yet.
     WaitsForWeight {
         /// Bytes that would be rewritten.
@@ -109,6 +132,13 @@ pub enum Verdict {
     },
     /// To be merged with what the jobs of this choice leave: together it is more than a job may hold.
     WaitsForTurn,
+    /// To be merged with files of other sizes that it lies among, once it is old enough.
+    WaitsForAge,
+    /// Its window of time is not closed yet.
+    WaitsForWindow {
+        /// It is closed after this.
+        until: StoreTime,
+    },
     /// To be merged with files that are busy now.
     WaitsForBusy,
     /// It failed together with another file: the two share no job, and at most one of them is taken at a time.
@@ -126,6 +156,9 @@ impl fmt::Display for Verdict {
             Self::WaitsForCompany { files, wanted } => {
                 write!(f, "waits for company: {files} of {wanted} small files")
             }
+            Self::WaitsForTier { files, wanted } => {
+                write!(f, "waits for company: {files} of {wanted} files of its size")
+            }
             Self::WaitsForWeight { rewritten, wanted } => {
                 write!(
                     f,
@@ -134,6 +167,12 @@ impl fmt::Display for Verdict {
             }
             Self::WaitsForTurn => {
                 f.write_str("waits for its turn: together with these jobs it would be too large")
+            }
+            Self::WaitsForAge => {
+                f.write_str("waits: it lies among files of other sizes, until it is old enough")
+            }
+            Self::WaitsForWindow { until } => {
+                write!(f, "waits until its window closes, at {} ms", until.unix_ms)
             }
             Self::WaitsForBusy => f.write_str("waits for files that are being merged now"),
             Self::KeptApart => f.write_str("kept apart from a file that it failed together with"),
@@ -144,7 +183,36 @@ impl fmt::Display for Verdict {
 
 /// Runs the table's policy.
 pub fn choose(spec: &TableSpec, view: &PartitionView<'_>) -> Choice {
+    policy(spec).choose(view)
+}
+
+/// When the table's policy wants to look again at a partition of which it chose nothing.
+pub fn due(spec: &TableSpec, view: &PartitionView<'_>, choice: &Choice) -> Option<StoreTime> {
+    policy(spec).due(view, choice)
+}
+
+fn policy(spec: &TableSpec) -> Box<dyn Policy + '_> {
     match &spec.policy {
-        PolicySpec::Leveled(settings) => LeveledPolicy::new(settings).choose(view),
+        PolicySpec::Leveled(settings) => Box::new(LeveledPolicy::new(settings)),
+        PolicySpec::SizeTiered(settings) => Box::new(SizeTieredPolicy::new(settings)),
+        PolicySpec::TimeWindow(settings) => Box::new(TimeWindowPolicy::new(settings)),
     }
+}
+
+/// When the next of the files that wait for something has reached this age. Being alone is no waiting, unless others
+/// wait: a file may be alone because a heavier neighbour is left out, or one that it takes turns with.
+fn next_age(view: &PartitionView<'_>, choice: &Choice, age: Millis) -> Option<StoreTime> {
+    let waits = |verdict: &Verdict| {
+        !matches!(
+            verdict,
+            Verdict::Chosen { .. } | Verdict::Healthy | Verdict::Alone | Verdict::WaitsForWindow { .. }
+        )
+    };
+    let any_waits = choice.verdicts.iter().any(waits);
+    let files = view.files.iter().zip(&choice.verdicts);
+    files
+        .filter(|(_, verdict)| waits(verdict) || (any_waits && **verdict == Verdict::Alone))
+        .map(|(file, _)| file.identity.modified + age)
+        .filter(|due| *due > view.now)
+        .min()
 }

@@ -6,6 +6,8 @@ use super::simulator::{World, file, sorted, unsorted};
 use super::{Choice, PartitionView, Policy, Proposal, Verdict};
 use crate::file::{File, Level};
 use crate::job::Why;
+use crate::table::TimeWindow;
+use crate::time::{Millis, RowTime, StoreTime, TimeRange};
 
 /// A policy by what it merges, as positions in the view.
 struct Naive(fn(&PartitionView<'_>) -> Vec<Vec<usize>>);
@@ -40,6 +42,10 @@ impl Policy for Naive {
             jobs: jobs.iter().map(proposal).collect(),
             verdicts,
         }
+    }
+
+    fn due(&self, _: &PartitionView<'_>, _: &Choice) -> Option<StoreTime> {
+        None
     }
 }
 
@@ -179,6 +185,10 @@ impl Policy for Fixed {
     fn choose(&self, view: &PartitionView<'_>) -> Choice {
         (self.0)(view)
     }
+
+    fn due(&self, _: &PartitionView<'_>, _: &Choice) -> Option<StoreTime> {
+        None
+    }
 }
 
 fn fixed(policy: fn(&PartitionView<'_>) -> Choice) -> Option<Law> {
@@ -231,4 +241,61 @@ fn newest_first_and_level_0_outputs_are_caught() {
         choice
     });
     assert_eq!(level_0, Some(Law::OrderedAndLevelled));
+}
+
+/// Two windows of ten milliseconds, both closed unless `now` is earlier.
+fn windowed(now: u64, times: [(i64, i64); 2]) -> World {
+    let mut world = small_files(2);
+    for (file, (min, max)) in world.files.iter_mut().zip(times) {
+        file.times = Some(TimeRange {
+            min: RowTime { unix_ms: min },
+            max: RowTime { unix_ms: max },
+        });
+    }
+    world.now = StoreTime { unix_ms: now };
+    world.windows = Some(TimeWindow {
+        window: Millis(10),
+        lateness: Millis(5),
+        age: Millis(1_000),
+    });
+    world
+}
+
+#[test]
+fn merging_across_windows_is_caught() {
+    let two_windows = windowed(100, [(0, 5), (10, 15)]);
+    let law = broken(|view| one_job(small(view), 2), &two_windows);
+    assert_eq!(law, Some(Law::ClosedWindow));
+}
+
+#[test]
+fn merging_what_is_still_being_written_is_caught() {
+    let open = windowed(25, [(10, 12), (10, 15)]);
+    let law = broken(|view| one_job(small(view), 2), &open);
+    assert_eq!(
+        law,
+        Some(Law::ClosedWindow),
+        "the end and the lateness are not past"
+    );
+    let machine_says_closed = windowed(26, [(10, 12), (10, 15)]);
+    let law = broken(|view| one_job(small(view), 2), &machine_says_closed);
+    assert_ne!(law, Some(Law::ClosedWindow));
+}
+
+/// A merge that grows the span of time would show where windows are judged by the oldest row.
+#[test]
+fn assigning_files_by_their_oldest_row_is_caught() {
+    let nested = windowed(1_000, [(0, 5), (0, 95)]);
+    let law = broken(|view| one_job(small(view), 2), &nested);
+    assert_eq!(law, Some(Law::ClosedWindow));
+}
+
+/// An age trigger that nobody is told of: an idle partition would never be looked at again.
+#[test]
+fn an_age_that_is_not_announced_is_caught() {
+    let law = broken(
+        |view| one_job(small(view), if view.now.unix_ms > 500 { 2 } else { 9 }),
+        &small_files(3),
+    );
+    assert_eq!(law, Some(Law::RestsUntilDue));
 }

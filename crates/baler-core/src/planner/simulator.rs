@@ -4,11 +4,12 @@
 use std::collections::BTreeSet;
 use std::fmt;
 
+use super::time_window::{Window, window_of};
 use super::{PartitionView, Proposal, SMALL_BELOW_TARGET_OVER};
 use crate::file::{File, FilePath, Identity, KeyRange, Level, Origin};
 use crate::ids::{JobId, Sequence};
-use crate::table::{MergeSpec, Rule, SortColumn};
-use crate::time::StoreTime;
+use crate::table::{MergeSpec, Rule, SortColumn, TimeWindow};
+use crate::time::{StoreTime, TimeRange};
 
 /// Keys are below this. What is merged with a file of unknown keys may come out anywhere below it.
 pub(super) const KEY_END: u64 = 1_000;
@@ -24,6 +25,8 @@ pub(super) struct World {
     pub(super) kept_percent: u64,
     /// Whether merges do badly: outputs come out small, and all that is known of their keys is where the inputs lay.
     pub(super) sloppy: bool,
+    /// Set where files are merged only within windows of their rows' times.
+    pub(super) windows: Option<TimeWindow>,
     pub(super) bytes_rewritten: u64,
     pub(super) jobs_run: u64,
 }
@@ -37,6 +40,7 @@ impl World {
             now: StoreTime::default(),
             kept_percent: 100,
             sloppy: false,
+            windows: None,
             bytes_rewritten: 0,
             jobs_run: 0,
         }
@@ -70,7 +74,7 @@ impl World {
 
     /// Whether both may hold keys that have to be brought into one order.
     pub(super) fn overlap(&self, a: &File, b: &File) -> bool {
-        if !self.is_sorted() {
+        if !self.is_sorted() || self.window_of(a) != self.window_of(b) {
             return false;
         }
         let (Some(a), Some(b)) = (range(a), range(b)) else {
@@ -80,6 +84,13 @@ impl World {
             true => a.0 <= b.1 && b.0 <= a.1,
             false => a.0 < b.1 && b.0 < a.1,
         }
+    }
+
+    /// The group that a file is merged within.
+    pub(super) fn window_of(&self, file: &File) -> Window {
+        self.windows
+            .as_ref()
+            .and_then(|settings| window_of(file, settings.window))
     }
 
     /// Carries out a job and returns what it made.
@@ -104,6 +115,7 @@ impl World {
             let lo = ranges.iter().map(|range| range.0).min().unwrap_or(0);
             (lo, ranges.iter().map(|range| range.1).max().unwrap_or(0))
         });
+        let times = times(inputs);
         let mut count = bytes.div_ceil(self.merge.target_bytes);
         if self.sloppy {
             count *= 3;
@@ -122,6 +134,7 @@ impl World {
         };
         let output = |at: u64| File {
             level,
+            times,
             origin: Origin::Job(JobId(self.jobs_run)),
             added: Sequence(1_000 + self.jobs_run),
             identity: Identity {
@@ -164,6 +177,16 @@ pub(super) fn file(name: &str, bytes: u64, keys: Option<(u64, u64)>) -> File {
         added: Sequence(1),
         apart: None,
     }
+}
+
+/// What spans the rows of all of them.
+pub(super) fn times(files: &[File]) -> Option<TimeRange> {
+    let all: Option<Vec<TimeRange>> = files.iter().map(|file| file.times).collect();
+    let all = all?;
+    Some(TimeRange {
+        min: all.iter().map(|times| times.min).min()?,
+        max: all.iter().map(|times| times.max).max()?,
+    })
 }
 
 /// A file's keys as numbers.

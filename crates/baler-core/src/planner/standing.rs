@@ -6,7 +6,10 @@
 //! reaches across the keys that bound it too. Otherwise files that only touch a key do not overlap there; files of
 //! nothing but that key overlap those that reach across it, and count by bytes, as a merge may cut them into more.
 
+use std::collections::BTreeMap;
+
 use super::simulator::{World, range};
+use super::time_window::Window;
 use crate::file::File;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -32,40 +35,50 @@ fn standing(world: &World, grid: &[u64]) -> Standing {
         files: world.files.len(),
     };
     if world.is_sorted() {
-        for &key in grid {
-            let crossing = across_key(world, key);
-            standing.crossings += crossing.saturating_sub(1);
-            if crossing > 0 && !world.merge.is_keyed() {
-                standing.single_key_bytes += single_key_bytes(world, key);
-            }
-        }
-        for pair in grid.windows(2) {
-            standing.crossings += across_stretch(world, pair[0], pair[1]).saturating_sub(1);
+        for files in by_window(world).values() {
+            add_overlaps(files, world.merge.is_keyed(), grid, &mut standing);
         }
     }
     standing
 }
 
-fn across_key(world: &World, key: u64) -> u64 {
-    let keyed = world.merge.is_keyed();
-    count(world, |(min, max)| {
+/// What lies in different windows does not overlap.
+fn by_window(world: &World) -> BTreeMap<Window, Vec<&File>> {
+    let mut windows: BTreeMap<Window, Vec<&File>> = BTreeMap::new();
+    for file in &world.files {
+        windows.entry(world.window_of(file)).or_default().push(file);
+    }
+    windows
+}
+
+fn add_overlaps(files: &[&File], keyed: bool, grid: &[u64], standing: &mut Standing) {
+    for &key in grid {
+        let crossing = across_key(files, keyed, key);
+        standing.crossings += crossing.saturating_sub(1);
+        if crossing > 0 && !keyed {
+            standing.single_key_bytes += single_key_bytes(files, key);
+        }
+    }
+    for pair in grid.windows(2) {
+        standing.crossings += across_stretch(files, pair[0], pair[1]).saturating_sub(1);
+    }
+}
+
+fn across_key(files: &[&File], keyed: bool, key: u64) -> u64 {
+    count(files, |(min, max)| {
         (min < key && key < max) || (keyed && min <= key && key <= max)
     })
 }
 
-fn across_stretch(world: &World, low: u64, high: u64) -> u64 {
-    count(world, |(min, max)| min <= low && high <= max)
+fn across_stretch(files: &[&File], low: u64, high: u64) -> u64 {
+    count(files, |(min, max)| min <= low && high <= max)
 }
 
-fn count(world: &World, holds: impl Fn((u64, u64)) -> bool) -> u64 {
-    world
-        .files
-        .iter()
-        .filter(|file| range(file).is_none_or(&holds))
-        .count() as u64
+fn count(files: &[&File], holds: impl Fn((u64, u64)) -> bool) -> u64 {
+    files.iter().filter(|file| range(file).is_none_or(&holds)).count() as u64
 }
 
-fn single_key_bytes(world: &World, key: u64) -> u64 {
-    let files = world.live().filter(|file| range(file) == Some((key, key)));
-    files.map(File::bytes).sum()
+fn single_key_bytes(files: &[&File], key: u64) -> u64 {
+    let files = files.iter().filter(|file| range(file) == Some((key, key)));
+    files.map(|file| file.bytes()).sum()
 }

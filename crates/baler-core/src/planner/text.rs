@@ -1,7 +1,7 @@
 //! Files as lines of text, for tests that are read more often than written:
 //!
 //! ```text
-//! name  L<level>  <bytes>  [<min>..<max>] or [?]  (job <n>)?  (apart <n>)?  (at <modified>)?  (busy)?
+//! name  L<level>  <bytes>  [<min>..<max>] or [?]  (job <n>)?  (apart <n>)?  (at <modified>)?  (times <min> <max>)?  (busy)?
 //! ```
 
 use std::fmt::Write;
@@ -10,7 +10,7 @@ use super::simulator::{World, file, range};
 use super::{Choice, PartitionView};
 use crate::file::{File, Level, Origin};
 use crate::ids::{JobId, Sequence};
-use crate::time::StoreTime;
+use crate::time::{RowTime, StoreTime, TimeRange};
 
 /// The files of a text, each added after those above it, and those of them that are busy.
 pub(super) fn parse(text: &str) -> (Vec<File>, Vec<File>) {
@@ -49,11 +49,22 @@ fn parse_line(line: &str, added: Sequence) -> (File, bool) {
             "job" => made.origin = Origin::Job(JobId(value())),
             "apart" => made.apart = Some(JobId(value())),
             "at" => made.identity.modified = StoreTime { unix_ms: value() },
+            "times" => made.times = Some(times(value(), value())),
             "busy" => busy = true,
             _ => panic!("unknown word {word}: {line}"),
         }
     }
     (made, busy)
+}
+
+fn times(min: u64, max: u64) -> TimeRange {
+    let time = |unix_ms: u64| RowTime {
+        unix_ms: i64::try_from(unix_ms).expect("a time"),
+    };
+    TimeRange {
+        min: time(min),
+        max: time(max),
+    }
 }
 
 pub(super) fn show_file(file: &File) -> String {
@@ -66,6 +77,9 @@ pub(super) fn show_file(file: &File) -> String {
         let _ = write!(line, " apart {job}");
     }
     let _ = write!(line, " at {}", file.identity.modified.unix_ms);
+    if let Some(times) = file.times {
+        let _ = write!(line, " times {} {}", times.min.unix_ms, times.max.unix_ms);
+    }
     line
 }
 

@@ -80,6 +80,9 @@ pub(super) fn spec(catalog: Catalog, rule: Rule) -> Arc<TableSpec> {
         replaced: Default::default(),
         retention: None,
         names_once: false,
+        tenant: None,
+        shard: None,
+        cross_shard_from: None,
     })
 }
 
