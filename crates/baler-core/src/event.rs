@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use crate::agenda::Tenant;
 use crate::file::{File, FilePath, Identity, Level};
 use crate::ids::{
     JobId, JournalId, Partition, PinId, RangeId, Sequence, TableName, Token, WatcherId, WorkerId,
@@ -100,6 +101,42 @@ pub enum Event {
         paths: Vec<FilePath>,
     },
 
+    /// Files are not planned again for a while, because a job that held them was ended on purpose.
+    FilesPutOff {
+        /// Of this table.
+        table: TableName,
+        /// These.
+        paths: Vec<FilePath>,
+        /// The job.
+        job: JobId,
+        /// For how long; `None` until somebody asks for them to be tried again.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        lasts: Option<Millis>,
+        /// Why, in words.
+        reason: Arc<str>,
+    },
+    /// The planner looked at partitions and found nothing to do. They need not be looked at again before they change.
+    PartitionsRested {
+        /// Of this table.
+        table: TableName,
+        /// Which planner it was: a newer one looks for itself.
+        planner: u32,
+        /// These.
+        partitions: Vec<Rested>,
+    },
+    /// Nothing new is planned or granted from now on. What is leased goes on.
+    Paused {
+        /// In this table, or in all.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        table: Option<TableName>,
+    },
+    /// That is over. A table that was paused by its name is resumed by its name.
+    Resumed {
+        /// In this table, or in all.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        table: Option<TableName>,
+    },
+
     /// A job was planned. Its inputs are held from now on.
     JobPlanned {
         /// Its number.
@@ -133,6 +170,9 @@ pub enum Event {
         /// How the watcher's death can be seen on its machine.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         host: Option<HostLock>,
+        /// Whose job it is, where the table says how to tell.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        tenant: Tenant,
     },
     /// An attempt ended without a result.
     RangeReleased {
@@ -266,6 +306,16 @@ pub struct Quarantined {
     pub identity: Identity,
     /// Why, in words.
     pub reason: Arc<str>,
+}
+
+/// A partition in which there is nothing to do.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Rested {
+    /// Which.
+    pub partition: Partition,
+    /// When that ends by itself, as files grow old and windows close.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub until: Option<StoreTime>,
 }
 
 /// Why an attempt ended without a result. Only `InputFault` counts against the job.

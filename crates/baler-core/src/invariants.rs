@@ -86,6 +86,16 @@ pub const INVARIANTS: &[Invariant] = &[
         says: "what is remembered of older versions left after it came, and is shown by one that can be read",
         holds: history_is_shown,
     },
+    Invariant {
+        number: 14,
+        says: "the planner's agenda names every partition with files, and what shards have in common, once",
+        holds: agenda_agrees,
+    },
+    Invariant {
+        number: 15,
+        says: "what is put off is live and held by nobody",
+        holds: put_off_is_free,
+    },
 ];
 
 /// The invariants that this state breaks.
@@ -246,6 +256,18 @@ fn removed_agree(state: &State) -> bool {
             .collect();
         let removed = table.removed.iter().map(|(path, removed)| (path, removed.at));
         ordered == removed.collect()
+    })
+}
+
+fn agenda_agrees(state: &State) -> bool {
+    let mut tables = state.tables.values();
+    tables.all(|table| table.agenda.agrees(&table.spec, table.partitions.keys()))
+}
+
+fn put_off_is_free(state: &State) -> bool {
+    state.tables.values().all(|table| {
+        let mut put_off = table.put_off.keys();
+        put_off.all(|path| table.files.contains_key(path) && !table.held.contains_key(path))
     })
 }
 

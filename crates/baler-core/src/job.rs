@@ -8,9 +8,10 @@ use serde::{Deserialize, Serialize};
 use crate::file::{Digest, File, FilePath, KeyRange, Level};
 use crate::ids::{JobId, JournalId, Partition, RangeId, Sequence, TableName, Token};
 use crate::lease::Lease;
+use crate::limits::{STORE_BACKOFF_FIRST, STORE_BACKOFF_MAX};
 use crate::names::Attempt;
 use crate::table::{Catalog, MergeSpec};
-use crate::time::{RowTime, TimeRange};
+use crate::time::{Millis, RowTime, TimeRange};
 
 /// Where a job stands.
 ///
@@ -27,7 +28,7 @@ use crate::time::{RowTime, TimeRange};
 /// | Open → Compacted | `Finish` of the last range; in the state the outputs have taken the inputs' place |
 /// | Open → Committed | the same for a native table, in the same append |
 /// | Compacted → Committed | `Published`: every output is under its final name |
-/// | → Cancelled | inputs gone, changed or expired, bisected, outputs lost, table dropped, an operator |
+/// | → Cancelled | inputs gone, changed or expired, bisected, outputs lost, table dropped, an operator, a full queue |
 ///
 /// A final state never changes again: such a job leaves the table of jobs, and only a summary of it stays.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -164,6 +165,27 @@ pub struct Range {
     pub status: RangeStatus,
     /// Leases granted on it so far.
     pub attempts: u32,
+    /// Set after the store failed: it is not granted again at once.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub backoff: Option<Backoff>,
+}
+
+/// The store failed under an attempt, which is no fault of the job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Backoff {
+    /// How often in a row.
+    pub store_faults: u32,
+    /// The entry that reported the last one.
+    pub since: Sequence,
+}
+
+impl Backoff {
+    /// How long the range is left alone: twice as long each time, up to a bound.
+    pub fn lasts(&self) -> Millis {
+        let doublings = self.store_faults.saturating_sub(1).min(u64::BITS - 1);
+        let length = STORE_BACKOFF_FIRST.0.saturating_mul(1 << doublings);
+        Millis(length.min(STORE_BACKOFF_MAX.0))
+    }
 }
 
 impl Range {
@@ -330,6 +352,14 @@ pub enum CancelReason {
     OutputsLost(Vec<FilePath>),
     /// Somebody asked for it.
     Operator,
+    /// It kept failing, and the queue was full: it made room for another.
+    Shed {
+        /// Reported faults of its inputs.
+        input_faults: u32,
+        /// What went wrong last.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        last_error: Option<Arc<str>>,
+    },
 }
 
 /// What stays of a finished job in the state.

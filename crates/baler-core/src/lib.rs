@@ -17,6 +17,7 @@ pub mod ids;
 pub mod limits;
 pub mod time;
 
+pub mod agenda;
 pub mod file;
 pub mod garbage;
 pub mod job;

@@ -8,6 +8,24 @@ pub const OPEN_JOBS_MAX: usize = 10_000;
 /// The same, with the halves of failed jobs: the search for a bad file must go on where the planner stops.
 pub const OPEN_JOBS_AND_HALVES_MAX: usize = 2 * OPEN_JOBS_MAX;
 
+/// Jobs beyond `OPEN_JOBS_MAX` for tenants that have none, so that one tenant's full queue is not everybody's.
+pub const OPEN_JOBS_RESERVED: usize = 1_000;
+
+/// How long the files of a job that made room are left alone.
+pub const SHED_PUT_OFF: Millis = Millis::from_secs(60 * 60);
+
+/// How long a range is left alone after the store failed under it for the first time; twice as long each time.
+pub const STORE_BACKOFF_FIRST: Millis = Millis::from_secs(1);
+
+/// How long at most.
+pub const STORE_BACKOFF_MAX: Millis = Millis::from_secs(5 * 60);
+
+/// Files that a poll may look at in vain before it is worth an entry that they need not be looked at again.
+pub const REST_WORTH_FILES: usize = 256;
+
+/// Partitions in one `PartitionsRested` event.
+pub const PARTITIONS_PER_EVENT_MAX: usize = 2_000;
+
 /// Jobs planned for each free slot that a poll reports: what capacity is evidence for.
 pub const JOBS_PLANNED_PER_SLOT: usize = 4;
 
@@ -75,6 +93,7 @@ pub const KEY_BOUND_BYTES_MAX: usize = 256;
 pub const REASON_CHARS_MAX: usize = 500;
 
 const _: () = assert!(JOBS_PLANNED_PER_SLOT < OPEN_JOBS_MAX);
-const _: () = assert!(OPEN_JOBS_AND_HALVES_MAX > OPEN_JOBS_MAX);
+const _: () = assert!(OPEN_JOBS_AND_HALVES_MAX > OPEN_JOBS_MAX + OPEN_JOBS_RESERVED);
+const _: () = assert!(STORE_BACKOFF_FIRST.0 < STORE_BACKOFF_MAX.0);
 const _: () = assert!(JOB_INPUTS_MAX >= 2);
 const _: () = assert!(JOB_TARGETS_MAX >= 2);

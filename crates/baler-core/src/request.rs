@@ -67,12 +67,23 @@ pub enum Request {
         /// These.
         files: Vec<Quarantined>,
     },
-    /// Try quarantined files again, and let files that were kept apart meet; all of them if none is named.
+    /// Try quarantined and put-off files again, and let files that were kept apart meet; all of them if none is named.
     Retry {
         /// Of this table.
         table: TableName,
         /// These.
         paths: Vec<FilePath>,
+    },
+
+    /// Plan and grant nothing new. What is leased goes on, and may finish and publish.
+    Pause {
+        /// In this table, or in all.
+        table: Option<TableName>,
+    },
+    /// Plan and grant again. What was paused table by table is resumed table by table.
+    Resume {
+        /// In this table, or in all.
+        table: Option<TableName>,
     },
 
     /// A worker has room: plan, and grant.
@@ -97,7 +108,7 @@ pub enum Request {
         /// The inputs to blame, where the worker knows them, each with the reason.
         culprits: Vec<Quarantined>,
     },
-    /// End a job without effect.
+    /// End a job without effect. Its files are not planned again before somebody asks with `Retry`.
     Cancel(JobId),
 
     /// A watcher is alive.
@@ -202,6 +213,8 @@ pub struct Scope {
     pub partitions: Option<BTreeSet<Partition>>,
     /// Plan no more input bytes than this.
     pub bytes_left: Option<u64>,
+    /// Begin no more jobs than this.
+    pub jobs_left: Option<usize>,
 }
 
 impl Scope {

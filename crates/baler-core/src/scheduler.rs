@@ -1,29 +1,105 @@
 //! Which free range is worked on next.
 //!
-//! Publishing first: it is short, and its inputs are waiting to be set aside. Then small before large, and untroubled
-//! before failing; but each level and each fault puts a job back by a fixed number of places only, so that whatever
-//! keeps arriving at level 0, everything gets its turn.
+//! Tenants take turns, so that nobody waits behind another's thousand jobs. Within a tenant: publishing first, as it is
+//! short and its inputs are waiting to be set aside. Then small before large, and untroubled before failing; but each
+//! level and each fault puts a job back by a fixed number of places only, so that whatever keeps arriving at level 0,
+//! everything gets its turn.
 
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use crate::agenda::Tenant;
 use crate::ids::{JobId, RangeId};
-use crate::job::{Job, JobStatus};
+use crate::job::{Backoff, Job, JobStatus, Range};
 use crate::request::Scope;
 use crate::state::State;
+use crate::time::Millis;
 
 /// How many later jobs may overtake a job for each level and fault it has.
 pub const OVERTAKEN_MAX: u64 = 64;
 
 /// The free ranges inside the scope, the next one first.
 pub fn free_ranges(state: &State, scope: &Scope) -> Vec<(JobId, RangeId)> {
-    let mut jobs: Vec<&Job> = state
-        .jobs
-        .values()
-        .map(AsRef::as_ref)
-        .filter(|job| scope.covers(&job.table, &job.partition))
+    let mut queues: BTreeMap<Tenant, Vec<&Job>> = BTreeMap::new();
+    for job in jobs_in(state, scope) {
+        queues.entry(state.tenant_of(job)).or_default().push(job);
+    }
+    let order = rotated(queues.keys().cloned().collect(), &state.turn);
+    let mut queues: VecDeque<VecDeque<(JobId, RangeId)>> = order
+        .iter()
+        .filter_map(|tenant| queues.remove(tenant))
+        .map(|jobs| in_order(state, jobs))
         .collect();
+    let mut free = Vec::new();
+    while let Some(mut queue) = queues.pop_front() {
+        if let Some(next) = queue.pop_front() {
+            free.push(next);
+            queues.push_back(queue);
+        }
+    }
+    free
+}
+
+/// How many free ranges inside the scope each tenant has; only those who have any.
+pub fn free_by_tenant(state: &State, scope: &Scope) -> BTreeMap<Tenant, usize> {
+    let mut counts = BTreeMap::new();
+    for job in jobs_in(state, scope) {
+        let free = granted_now(state, job).count();
+        if free > 0 {
+            *counts.entry(state.tenant_of(job)).or_default() += free;
+        }
+    }
+    counts
+}
+
+/// How long until the next range inside the scope that waits for the store may be granted; `None` if none waits. The
+/// state's time moves with entries only: whoever has nothing else to do waits so long, and then writes one.
+pub fn backed_off_for(state: &State, scope: &Scope) -> Option<Millis> {
+    let free = |job| free_ranges_of(job).filter_map(|(_, range)| range.backoff);
+    let waiting = jobs_in(state, scope).flat_map(free);
+    waiting.filter_map(|backoff| left(state, &backoff)).min()
+}
+
+/// Those behind the one that came last, then the others.
+pub(crate) fn rotated(tenants: BTreeSet<Tenant>, last: &Tenant) -> Vec<Tenant> {
+    let (before, mut order): (Vec<_>, Vec<_>) = tenants.into_iter().partition(|tenant| tenant <= last);
+    order.extend(before);
+    order
+}
+
+fn jobs_in<'a>(state: &'a State, scope: &'a Scope) -> impl Iterator<Item = &'a Job> {
+    let jobs = state.jobs.values().map(AsRef::as_ref);
+    jobs.filter(|job: &&Job| scope.covers(&job.table, &job.partition) && !state.is_paused(&job.table))
+}
+
+fn in_order(state: &State, mut jobs: Vec<&Job>) -> VecDeque<(JobId, RangeId)> {
     jobs.sort_by_key(|job| (job.status != JobStatus::Compacted, turn(job)));
     jobs.into_iter()
-        .flat_map(|job| job.free_ranges().map(|range| (job.id, range)))
+        .flat_map(|job| granted_now(state, job).map(|range| (job.id, range)))
         .collect()
+}
+
+fn granted_now<'a>(state: &'a State, job: &'a Job) -> impl Iterator<Item = RangeId> + 'a {
+    let waits = |range: &Range| {
+        range
+            .backoff
+            .is_some_and(|backoff| left(state, &backoff).is_some())
+    };
+    free_ranges_of(job)
+        .filter(move |(_, range)| !waits(range))
+        .map(|(id, _)| id)
+}
+
+fn free_ranges_of(job: &Job) -> impl Iterator<Item = (RangeId, &Range)> {
+    job.free_ranges().filter_map(|id| Some((id, job.range(id)?)))
+}
+
+/// What is left of a back-off; `None` once it is over.
+fn left(state: &State, backoff: &Backoff) -> Option<Millis> {
+    let Some(began) = state.began(backoff.since) else {
+        return Some(backoff.lasts());
+    };
+    let left = (began + backoff.lasts()).since(state.time);
+    Some(left).filter(|left| *left > Millis(0))
 }
 
 /// A job competes as if it had been planned this much later.

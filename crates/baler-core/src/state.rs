@@ -4,7 +4,9 @@
 use std::sync::Arc;
 
 use imbl::{OrdMap, OrdSet, Vector};
+use serde::{Deserialize, Serialize};
 
+use crate::agenda::{Agenda, Tenant};
 use crate::event::Quarantined;
 use crate::file::{File, FilePath, Identity, Place};
 use crate::garbage::{Garbage, Leftover};
@@ -45,6 +47,10 @@ pub struct State {
     pub leftovers: OrdMap<(Sequence, u32), Leftover>,
     /// Readers' promises.
     pub pins: OrdMap<PinId, Pin>,
+    /// Whose range was granted last: the next tenant is the one behind.
+    pub turn: Tenant,
+    /// Whether nothing new is planned or granted in any table.
+    pub paused: bool,
 }
 
 /// A table's share of the state.
@@ -74,6 +80,26 @@ pub struct Table {
     pub readable_from: Sequence,
     /// The entry that dropped the table. It stays until nothing of it is left on the store.
     pub dropped: Option<Sequence>,
+    /// Files that are not planned again yet.
+    pub put_off: OrdMap<FilePath, PutOff>,
+    /// Which partitions the planner has to look at.
+    pub agenda: Agenda,
+    /// Whether nothing new is planned or granted here.
+    pub paused: bool,
+}
+
+/// A live file that the planner leaves alone, because a job that held it was ended on purpose.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct PutOff {
+    /// The job.
+    pub job: JobId,
+    /// The entry that ended it.
+    pub since: Sequence,
+    /// For how long; `None` until somebody asks for it to be tried again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lasts: Option<Millis>,
+    /// Why, in words.
+    pub reason: Arc<str>,
 }
 
 /// A path that left the table.
@@ -140,6 +166,29 @@ impl State {
     /// Whether this long has passed since the entry was written.
     pub fn has_passed(&self, length: Millis, since: Sequence) -> bool {
         self.began(since).is_some_and(|began| began + length <= self.time)
+    }
+
+    /// Whether nothing new may be planned or granted in a table.
+    pub fn is_paused(&self, table: &TableName) -> bool {
+        self.paused || self.tables.get(table).is_some_and(|table| table.paused)
+    }
+
+    /// Whose job this is.
+    pub fn tenant_of(&self, job: &Job) -> Tenant {
+        let table = self.tables.get(&job.table);
+        table.and_then(|table| table.spec.tenant_of(&job.partition))
+    }
+
+    /// Whether a file is still put off.
+    pub fn is_put_off(&self, put_off: &PutOff) -> bool {
+        put_off
+            .lasts
+            .is_none_or(|lasts| !self.has_passed(lasts, put_off.since))
+    }
+
+    /// A partition as a policy sees it.
+    pub fn view<'a>(&'a self, table: &'a Table, partition: &Partition) -> PartitionView<'a> {
+        table.view_with(partition, self.time, |put_off| self.is_put_off(put_off))
     }
 
     /// A job's lease on a range, if it is held under exactly this token.
@@ -254,6 +303,9 @@ impl Table {
             history: OrdMap::new(),
             readable_from,
             dropped: None,
+            put_off: OrdMap::new(),
+            agenda: Agenda::default(),
+            paused: false,
         }
     }
 
@@ -276,12 +328,22 @@ impl Table {
             .filter_map(|path| self.files.get(path))
     }
 
-    /// A partition as a policy sees it.
+    /// A partition as a policy sees it, with everything that is put off left out.
     pub fn view(&self, partition: &Partition, now: StoreTime) -> PartitionView<'_> {
+        self.view_with(partition, now, |_| true)
+    }
+
+    pub(crate) fn view_with(
+        &self,
+        partition: &Partition,
+        now: StoreTime,
+        is_put_off: impl Fn(&PutOff) -> bool,
+    ) -> PartitionView<'_> {
         let (busy, files) = self
-            .partition_files(partition)
-            .map(AsRef::as_ref)
+            .files_seen_in(partition, now)
+            .into_iter()
             .filter(|file| !self.is_quarantined(&file.path, &file.identity))
+            .filter(|file| !self.put_off.get(&file.path).is_some_and(&is_put_off))
             .partition(|file| self.held.contains_key(&file.path));
         PartitionView {
             files,
@@ -289,6 +351,53 @@ impl Table {
             merge: &self.spec.merge,
             now,
         }
+    }
+
+    /// Each file is seen in one partition: in its own, or once it may leave its shard, in what its shards have in common.
+    fn files_seen_in(&self, partition: &Partition, now: StoreTime) -> Vec<&File> {
+        let is_shard = self.spec.family_of(partition).is_some();
+        let own = self.partition_files(partition);
+        let own = own.filter(|file| !is_shard || !self.spec.leaves_shard(file, now));
+        let shards = self.agenda.shards_of(partition);
+        let of_shards = shards.flat_map(|shard| self.partition_files(shard));
+        own.chain(of_shards.filter(|file| self.spec.leaves_shard(file, now)))
+            .map(AsRef::as_ref)
+            .collect()
+    }
+
+    /// The partitions whose files may come to share a job with those of this one: itself, or its whole family.
+    pub(crate) fn kin_of(&self, partition: &Partition) -> Vec<&Partition> {
+        let family = self
+            .spec
+            .family_of(partition)
+            .unwrap_or_else(|| partition.clone());
+        let common = self.partitions.get_key_value(&family).map(|(common, _)| common);
+        common.into_iter().chain(self.agenda.shards_of(&family)).collect()
+    }
+
+    /// When, by time alone, a file will be seen in another partition than now, if it is this one or of its family.
+    pub(crate) fn next_leaving(&self, partition: &Partition, now: StoreTime) -> Option<StoreTime> {
+        self.spec.cross_shard_from?;
+        let is_shard = self.spec.family_of(partition).is_some();
+        let own = is_shard.then_some(partition).into_iter();
+        let shards = own.chain(self.agenda.shards_of(partition));
+        shards
+            .flat_map(|shard| self.partition_files(shard))
+            .map(|file| file.identity.modified + self.spec.policy.age())
+            .filter(|leaves| *leaves > now)
+            .min()
+    }
+
+    /// Something changed about a live file, other than that it came or went.
+    pub(crate) fn touch(&mut self, path: &FilePath) {
+        if let Some(file) = self.files.get(path) {
+            self.agenda.unsettle(&self.spec, &file.partition);
+        }
+    }
+
+    /// The planner has to look at everything again.
+    pub fn unsettle_all(&mut self) {
+        self.agenda = Agenda::of(&self.spec, self.partitions.keys());
     }
 
     /// Whether it has never held a file, so that nothing depends on its sort key yet.
@@ -309,15 +418,20 @@ impl Table {
     pub(crate) fn insert_file(&mut self, file: Arc<File>) {
         let partition = self.partitions.entry(file.partition.clone()).or_default();
         partition.insert(file.path.clone());
+        self.agenda.enter(&self.spec, &file.partition);
         self.files.insert(file.path.clone(), file);
     }
 
     pub(crate) fn remove_file(&mut self, path: &FilePath) -> Option<Arc<File>> {
         let file = self.files.remove(path)?;
+        self.put_off.remove(path);
+        self.agenda.unsettle(&self.spec, &file.partition);
         if let Some(paths) = self.partitions.get_mut(&file.partition) {
             paths.remove(path);
             if paths.is_empty() {
                 self.partitions.remove(&file.partition);
+                let has_files = |partition: &Partition| self.partitions.contains_key(partition);
+                self.agenda.leave(&self.spec, &file.partition, has_files);
             }
         }
         Some(file)

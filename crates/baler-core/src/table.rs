@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::file::Level;
+use crate::file::{File, Level};
 use crate::ids::Partition;
 use crate::limits;
-use crate::time::Millis;
+use crate::time::{Millis, StoreTime};
 
 /// What a table is, as its owner set it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -50,6 +50,21 @@ impl TableSpec {
     pub fn tenant_of(&self, partition: &Partition) -> Option<Arc<str>> {
         let key = self.tenant.as_deref()?;
         partition.value_of(key).map(Into::into)
+    }
+
+    /// Whether a file of a shard is merged with those of the other shards: its next merge makes that level, or it has
+    /// waited long enough for company in its shard.
+    pub fn leaves_shard(&self, file: &File, now: StoreTime) -> bool {
+        self.cross_shard_from.is_some_and(|from| {
+            file.level.up() >= from || now.since(file.identity.modified) >= self.policy.age()
+        })
+    }
+
+    /// Where the outputs of a job in this partition go.
+    pub fn output_partition(&self, partition: &Partition, output_level: Level) -> Partition {
+        let leaves = self.cross_shard_from.is_some_and(|from| output_level >= from);
+        let family = leaves.then(|| self.family_of(partition)).flatten();
+        family.unwrap_or_else(|| partition.clone())
     }
 
     /// The partition that the shards of this one have in common, if files ever leave their shard.
@@ -230,6 +245,17 @@ pub enum Policy {
     SizeTiered(SizeTiered),
     /// Files are merged within windows of their rows' times; see `planner::time_window`.
     TimeWindow(TimeWindow),
+}
+
+impl Policy {
+    /// How long a small or overlapping file waits for company.
+    pub fn age(&self) -> Millis {
+        match self {
+            Self::Leveled(settings) => settings.age,
+            Self::SizeTiered(settings) => settings.age,
+            Self::TimeWindow(settings) => settings.age,
+        }
+    }
 }
 
 impl Default for Policy {

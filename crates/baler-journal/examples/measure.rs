@@ -4,6 +4,7 @@
 //! measure snapshot DIR FILES     writes a root whose snapshot holds so many files
 //! measure load DIR               opens it, and tells the time and the peak of memory
 //! measure core FILES             both, in processes of their own, against the limits that the project promises
+//! measure polls FILES            polls a table at rest, the first time and then again
 //! measure append DIR COUNT       appends to a directory, one after another and from 16 tasks
 //! ```
 
@@ -11,8 +12,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use baler_core::file::{Digest, File, FilePath, Identity, KeyRange, Level, Origin};
-use baler_core::ids::{JobId, JournalId, Partition, Sequence, TableName};
-use baler_core::request::Request;
+use baler_core::ids::{JobId, JournalId, Partition, Sequence, TableName, WatcherId};
+use baler_core::request::{Poll, Request, Scope};
 use baler_core::state::State;
 use baler_core::table::{Catalog, MergeSpec, Policy, Replaced, Rewritten, SortColumn, TableSpec};
 use baler_core::time::{Millis, StoreTime};
@@ -25,6 +26,7 @@ use baler_journal::{Access, Appended, Journal, ObjectLog, Replica, snapshot};
 const REPLAY_MAX: Duration = Duration::from_secs(5);
 const PLANNING_MAX: Duration = Duration::from_secs(2);
 const MEMORY_MB_MAX: u64 = 1_000;
+const IDLE_POLL_MAX: Duration = Duration::from_millis(1);
 
 type Outcome = Result<(), Box<dyn std::error::Error>>;
 
@@ -35,9 +37,15 @@ async fn main() -> Outcome {
     match arguments[..] {
         ["snapshot", directory, files] => write_snapshot(directory, files.parse()?).await,
         ["load", directory] => load(directory).await,
-        ["core", files] => core(files),
+        ["core", files] => {
+            core(files)?;
+            polls(files.parse()?)
+        }
+        ["polls", files] => polls(files.parse()?),
         ["append", directory, count] => append(directory, count.parse()?).await,
-        _ => Err("measure snapshot DIR FILES | load DIR | core FILES | append DIR COUNT".into()),
+        _ => {
+            Err("measure snapshot DIR FILES | load DIR | core FILES | polls FILES | append DIR COUNT".into())
+        }
     }
 }
 
@@ -47,32 +55,83 @@ async fn log_in(directory: &str) -> Result<Arc<ObjectLog>, Box<dyn std::error::E
     Ok(Arc::new(ObjectLog::open(store, Access::ReadWrite).await?))
 }
 
+/// A poll of a table at rest costs what has changed, not what there is.
+fn polls(files: u64) -> Outcome {
+    let mut state = State::default();
+    let healthy = |number: u64| {
+        let mut file = file(number);
+        file.identity.bytes = MergeSpec::default().target_bytes;
+        Arc::new(file)
+    };
+    append_events(
+        &mut state,
+        vec![
+            Event::JournalCreated {
+                journal: JournalId(1),
+            },
+            Event::TableCreated {
+                table: TableName::from("t"),
+                spec: Arc::new(spec()),
+            },
+            Event::FilesAdded {
+                table: TableName::from("t"),
+                files: (0..files).map(healthy).collect(),
+            },
+        ],
+    );
+    let partitions: usize = state.tables.values().map(|table| table.partitions.len()).sum();
+    let first = poll(&mut state);
+    let again = (0..100).map(|_| poll(&mut state)).max().unwrap_or_default();
+    let news = Event::FilesAdded {
+        table: TableName::from("t"),
+        files: vec![healthy(files)],
+    };
+    append_events(&mut state, vec![news]);
+    let after_one = poll(&mut state);
+    println!("{files} files at rest in {partitions} partitions: first poll {first:.2?}");
+    println!("then at most {again:.2?} (limit {IDLE_POLL_MAX:?}), and {after_one:.2?} after one more file");
+    match again <= IDLE_POLL_MAX {
+        true => Ok(()),
+        false => Err("a limit is passed".into()),
+    }
+}
+
+/// Decides a poll and applies what it decided; the time that took.
+fn poll(state: &mut State) -> Duration {
+    let request = Request::Poll(Poll {
+        worker: "w".into(),
+        watcher: WatcherId(1),
+        embedded: true,
+        host: None,
+        slots: 4,
+        scope: Scope::default(),
+    });
+    let begun = Instant::now();
+    let mut open = state.clone();
+    open.open_batch(None);
+    let events = baler_core::decide(&open, &request).events;
+    append_events(state, events);
+    begun.elapsed()
+}
+
+fn append_events(state: &mut State, events: Vec<Event>) {
+    let batch = Batch {
+        sequence: state.sequence.next(),
+        parent_time: None,
+        events,
+    };
+    baler_core::apply(state, &batch);
+}
+
 async fn write_snapshot(directory: &str, files: u64) -> Outcome {
     let journal = JournalId(1);
     let table = TableName::from("t");
-    let spec = TableSpec {
-        catalog: Catalog::InPlace,
-        policy: Policy::default(),
-        merge: Arc::new(MergeSpec {
-            sort: vec![SortColumn {
-                name: "key".into(),
-                descending: false,
-                nulls_first: false,
-            }],
-            ..MergeSpec::default()
-        }),
-        grace: Millis::from_secs(3_600),
-        rewritten: Rewritten::Report,
-        replaced: Replaced::default(),
-        retention: None,
-        names_once: false,
-    };
     let log = log_in(directory).await?;
     let mut events = vec![
         Event::JournalCreated { journal },
         Event::TableCreated {
             table: table.clone(),
-            spec: Arc::new(spec),
+            spec: Arc::new(spec()),
         },
     ];
     let batch = Batch {
@@ -102,6 +161,29 @@ async fn write_snapshot(directory: &str, files: u64) -> Outcome {
     println!("written in {:.2?}, {} bytes", begun.elapsed(), bytes.len());
     log.write_snapshot(Sequence(1), bytes).await?;
     Ok(())
+}
+
+fn spec() -> TableSpec {
+    TableSpec {
+        catalog: Catalog::InPlace,
+        policy: Policy::default(),
+        merge: Arc::new(MergeSpec {
+            sort: vec![SortColumn {
+                name: "key".into(),
+                descending: false,
+                nulls_first: false,
+            }],
+            ..MergeSpec::default()
+        }),
+        grace: Millis::from_secs(3_600),
+        rewritten: Rewritten::Report,
+        replaced: Replaced::default(),
+        retention: None,
+        names_once: false,
+        tenant: None,
+        shard: None,
+        cross_shard_from: None,
+    }
 }
 
 /// As a plain table of a year of hours would have them.

@@ -213,6 +213,7 @@ impl Run<'_> {
             table: Some(self.root.table.clone()),
             partitions,
             bytes_left,
+            jobs_left: None,
         })
     }
 

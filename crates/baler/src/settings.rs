@@ -218,6 +218,9 @@ impl TableSettings {
             replaced,
             retention: None,
             names_once: self.names_once,
+            tenant: None,
+            shard: None,
+            cross_shard_from: None,
         }
     }
 

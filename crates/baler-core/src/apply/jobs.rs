@@ -35,6 +35,8 @@ impl State {
                 .clone();
             let holder = table.held.insert(path.clone(), id);
             assert_eq!(holder, None, "a file is in one job at most");
+            table.put_off.remove(path);
+            table.touch(path);
             file
         });
         let job = Job {
@@ -170,6 +172,7 @@ impl State {
                 let table = self.table_mut(&job.table);
                 for input in &job.inputs {
                     table.held.remove(&input.path);
+                    table.touch(&input.path);
                 }
             }
         }

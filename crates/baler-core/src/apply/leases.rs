@@ -2,7 +2,7 @@
 
 use crate::event::ReleaseReason;
 use crate::ids::{JobId, RangeId, WatcherId};
-use crate::job::RangeStatus;
+use crate::job::{Backoff, RangeStatus};
 use crate::lease::{HostLock, Lease, Watcher};
 use crate::names::Attempt;
 use crate::state::State;
@@ -25,6 +25,7 @@ impl State {
     }
 
     pub(super) fn release_range(&mut self, attempt: &Attempt, why: &ReleaseReason) {
+        let since = self.sequence;
         let job = self.job_mut(attempt.job);
         match why {
             ReleaseReason::InputFault(error) => {
@@ -39,6 +40,13 @@ impl State {
         let range = job
             .range_mut(attempt.range)
             .expect("events name ranges that exist");
+        range.backoff = match why {
+            ReleaseReason::StoreFault(_) => Some(Backoff {
+                store_faults: range.backoff.map_or(0, |before| before.store_faults) + 1,
+                since,
+            }),
+            _ => None,
+        };
         let lease = range.lease().expect("only a leased range is released").clone();
         assert_eq!(
             lease.token, attempt.token,

@@ -5,6 +5,7 @@ mod files;
 mod garbage;
 mod jobs;
 mod leases;
+mod planning;
 mod tables;
 
 pub(crate) use jobs::summary;
@@ -13,7 +14,7 @@ use std::sync::Arc;
 
 use crate::event::{Batch, Event};
 use crate::garbage::Stage;
-use crate::ids::{Sequence, Token};
+use crate::ids::{RangeId, Sequence, Token};
 use crate::lease::Lease;
 use crate::state::{Pin, State};
 
@@ -49,17 +50,34 @@ pub fn apply_event(state: &mut State, event: &Event) {
             let table = state.table_mut(table);
             for mark in files {
                 table.quarantine.insert(mark.path.clone(), Arc::new(mark.clone()));
+                table.touch(&mark.path);
             }
         }
         Event::QuarantineLifted { table, paths } => {
             let table = state.table_mut(table);
             for path in paths {
                 table.quarantine.remove(path);
+                table.put_off.remove(path);
+                table.touch(path);
                 if let Some(file) = table.files.get_mut(path) {
                     Arc::make_mut(file).apart = None;
                 }
             }
         }
+        Event::FilesPutOff {
+            table,
+            paths,
+            job,
+            lasts,
+            reason,
+        } => state.put_off(table, paths, *job, *lasts, reason),
+        Event::PartitionsRested {
+            table,
+            planner,
+            partitions,
+        } => state.rest(table, *planner, partitions),
+        Event::Paused { table } => state.set_paused(table.as_ref(), true),
+        Event::Resumed { table } => state.set_paused(table.as_ref(), false),
         Event::JobPlanned {
             job,
             table,
@@ -79,6 +97,7 @@ pub fn apply_event(state: &mut State, event: &Event) {
             watcher,
             embedded,
             host,
+            tenant,
         } => {
             let token = state.next_token();
             let lease = Lease {
@@ -88,6 +107,10 @@ pub fn apply_event(state: &mut State, event: &Event) {
                 embedded: *embedded,
             };
             state.lease_range(*job, *range, lease, host.as_ref());
+            // Publishing follows from a merge and is nobody's turn.
+            if *range != RangeId::Publish {
+                state.turn = tenant.clone();
+            }
         }
         Event::RangeReleased { attempt, why } => state.release_range(attempt, why),
         Event::RangeFinished { job, range, finished } => state.finish_range(*job, *range, finished),

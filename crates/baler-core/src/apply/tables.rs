@@ -18,6 +18,7 @@ impl State {
         let table = self.table_mut(name);
         let other_times = table.spec.merge.row_time != spec.merge.row_time;
         table.spec = spec.clone();
+        table.unsettle_all();
         if other_times {
             let timed = table.files.values().filter(|file| file.times.is_some());
             let timed: Vec<Arc<File>> = timed.cloned().collect();

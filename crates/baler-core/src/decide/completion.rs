@@ -85,6 +85,7 @@ impl Draft {
             watcher: lease.watcher,
             embedded: lease.embedded,
             host,
+            tenant: self.state.tenant_of(job),
         });
         Grant {
             job: self.state.jobs[&job.id].clone(),
@@ -169,6 +170,11 @@ impl Draft {
             Some(JobStatus::Open) => {
                 let job = self.state.jobs[&job].clone();
                 self.cancel_job(&job, CancelReason::Operator);
+                self.put_off(
+                    &job,
+                    None,
+                    "its job was cancelled by an operator: retry lets it be planned again",
+                );
                 Ok(Reply::Done)
             }
             Some(_) => Err(Refusal::TooLate(job)),

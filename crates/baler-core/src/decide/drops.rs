@@ -63,8 +63,9 @@ fn holds_all(table: &Table, partition: &Partition, inputs: &[FilePath]) -> bool 
         (Some(span), Some(keys)) => span.min <= keys.max && keys.min <= span.max,
         _ => true,
     };
-    let mut partitions: BTreeSet<&Partition> = held.iter().map(|file| &file.partition).collect();
-    partitions.insert(partition);
+    let of_inputs = held.iter().map(|file| &file.partition);
+    let partitions = of_inputs.chain([partition]).flat_map(|own| table.kin_of(own));
+    let partitions: BTreeSet<&Partition> = partitions.collect();
     partitions.into_iter().all(|partition| {
         let mut others = table
             .partition_files(partition)

@@ -142,6 +142,7 @@ impl Draft {
             .quarantine
             .keys()
             .chain(apart.map(|file| &file.path))
+            .chain(table.put_off.keys())
             .collect();
         let lifted: Vec<FilePath> = marked
             .into_iter()

@@ -5,10 +5,13 @@ mod collection;
 mod completion;
 mod drops;
 mod files;
+mod pausing;
 mod planning;
 mod proof;
+mod queue;
 mod retention;
 mod tables;
+mod turns;
 mod versions;
 mod watching;
 
@@ -76,6 +79,9 @@ impl Draft {
                 files,
             } => self.quarantine_files(table, *evidence, files),
             Request::Retry { table, paths } => self.retry(table, paths),
+
+            Request::Pause { table } => self.pause(table.as_ref()),
+            Request::Resume { table } => self.resume(table.as_ref()),
 
             Request::Poll(poll) => self.poll(poll),
             Request::Finish(finish) => self.finish(finish),

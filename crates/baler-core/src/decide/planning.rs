@@ -1,66 +1,132 @@
 //! A poll: plan what the worker's capacity is evidence for, then grant what it has slots for.
 
+use super::turns::Turns;
 use super::{Answer, Draft, drops};
+use crate::agenda::Tenant;
 use crate::event::Event;
 use crate::file::FilePath;
-use crate::ids::{JobId, Partition, TableName};
-use crate::limits::{JOBS_PLANNED_PER_SLOT, OPEN_JOBS_MAX};
+use crate::ids::{JobId, RangeId};
+use crate::limits::{JOBS_PLANNED_PER_SLOT, PARTITIONS_PER_EVENT_MAX, REST_WORTH_FILES};
 use crate::planner;
-use crate::request::{Grant, Poll, Reply, Scope};
+use crate::request::{Grant, Poll, Reply};
 use crate::scheduler;
-use crate::state::{State, Table};
 
 impl Draft {
     pub(super) fn poll(&mut self, poll: &Poll) -> Answer {
-        if scheduler::free_ranges(&self.state, &poll.scope).len() < poll.slots {
-            self.plan(&poll.scope, poll.slots.saturating_mul(JOBS_PLANNED_PER_SLOT));
+        if poll.slots > 0 && !self.state.paused {
+            self.plan(poll);
         }
-        let free = scheduler::free_ranges(&self.state, &poll.scope);
-        let grants = free.into_iter().take(poll.slots).map(|(job, range)| {
-            let token = self.state.next_token();
-            self.emit(Event::RangeLeased {
-                job,
-                range,
-                worker: poll.worker.clone(),
-                watcher: poll.watcher,
-                embedded: poll.embedded,
-                host: poll.host.clone(),
-            });
-            Grant {
-                job: self.state.jobs[&job].clone(),
-                range,
-                token,
-            }
-        });
-        Ok(Reply::Granted(grants.collect()))
+        Ok(Reply::Granted(self.grant(poll)))
     }
 
-    fn plan(&mut self, scope: &Scope, wanted: usize) {
-        let mut planned = 0;
-        let mut bytes_left = scope.bytes_left.unwrap_or(u64::MAX);
-        let seen = self.state.clone();
-        for (name, partition, table) in partitions(&seen, scope) {
-            let choice = planner::choose(&table.spec, &table.view(partition, seen.time));
-            for proposal in choice.jobs {
-                let bytes: u64 = proposal.inputs.iter().map(|path| table.files[path].bytes()).sum();
-                if planned >= wanted || self.state.jobs.len() >= OPEN_JOBS_MAX {
-                    return;
-                }
-                // What is too large now must not stop the smaller ones behind it.
-                if bytes > bytes_left {
-                    continue;
-                }
-                bytes_left -= bytes;
-                planned += 1;
-                let drops = drops::frozen(&self.state, name, partition, &proposal.inputs);
-                self.emit(Event::JobPlanned {
-                    job: self.state.next_job,
-                    table: name.clone(),
-                    partition: partition.clone(),
-                    inputs: proposal.inputs,
-                    output_level: proposal.output_level,
-                    why: proposal.why,
-                    drops,
+    fn grant(&mut self, poll: &Poll) -> Vec<Grant> {
+        let mut jobs_left = poll.scope.jobs_left.unwrap_or(usize::MAX);
+        let mut grants: Vec<Grant> = Vec::new();
+        for (job, range) in scheduler::free_ranges(&self.state, &poll.scope) {
+            // Publishing ends a job, and a second range begins none.
+            let begins = range != RangeId::Publish && !grants.iter().any(|grant| grant.job.id == job);
+            if grants.len() == poll.slots || (begins && jobs_left == 0) {
+                continue;
+            }
+            jobs_left -= usize::from(begins);
+            grants.push(self.lease(poll, job, range));
+        }
+        grants
+    }
+
+    fn lease(&mut self, poll: &Poll, job: JobId, range: RangeId) -> Grant {
+        let token = self.state.next_token();
+        self.emit(Event::RangeLeased {
+            job,
+            range,
+            worker: poll.worker.clone(),
+            watcher: poll.watcher,
+            embedded: poll.embedded,
+            host: poll.host.clone(),
+            tenant: self.state.tenant_of(&self.state.jobs[&job]),
+        });
+        Grant {
+            job: self.state.jobs[&job].clone(),
+            range,
+            token,
+        }
+    }
+
+    /// As many jobs as the capacity is evidence for, if fewer are free than there are slots. Whoever's turn it is with
+    /// this poll gets one in any case: others' full queues are no reason to wait.
+    fn plan(&mut self, poll: &Poll) {
+        let scope = &poll.scope;
+        let queued = scheduler::free_by_tenant(&self.state, scope);
+        let free: usize = queued.values().sum();
+        let jobs_left = scope.jobs_left.unwrap_or(usize::MAX).saturating_sub(free);
+        let mut budget = Budget {
+            jobs: poll.slots.saturating_mul(JOBS_PLANNED_PER_SLOT).min(jobs_left),
+            bytes: scope.bytes_left.unwrap_or(u64::MAX),
+        };
+        let mut turns = Turns::of(&self.state, scope);
+        let mut tenants = turns.tenants();
+        let in_turn = scheduler::rotated(
+            tenants.iter().chain(queued.keys()).cloned().collect(),
+            &self.state.turn,
+        );
+        let mut served = 0;
+        for tenant in in_turn {
+            if served == poll.slots {
+                break;
+            }
+            let has_work = queued.contains_key(&tenant) || self.plan_one(&mut turns, &tenant, &mut budget);
+            served += usize::from(has_work);
+        }
+        while free < poll.slots && !tenants.is_empty() {
+            tenants.retain(|tenant| self.plan_one(&mut turns, tenant, &mut budget));
+        }
+        self.record_rest(turns);
+    }
+
+    /// Plans the next job of a tenant, if it asks for one that the budget admits.
+    fn plan_one(&mut self, turns: &mut Turns<'_>, tenant: &Tenant, budget: &mut Budget) -> bool {
+        while budget.jobs > 0 && budget.bytes > 0 {
+            let Some((place, proposal)) = turns.next_job(tenant) else {
+                return false;
+            };
+            let bytes = turns.bytes(&place, &proposal);
+            // What is too large now must not stop the smaller ones behind it.
+            if bytes > budget.bytes {
+                continue;
+            }
+            if !self.make_room(tenant) {
+                return false;
+            }
+            budget.bytes -= bytes;
+            budget.jobs -= 1;
+            let partition = turns.output_partition(&place, &proposal);
+            let drops = drops::frozen(&self.state, &place.0, &partition, &proposal.inputs);
+            self.emit(Event::JobPlanned {
+                job: self.state.next_job,
+                table: place.0,
+                partition,
+                inputs: proposal.inputs,
+                output_level: proposal.output_level,
+                why: proposal.why,
+                drops,
+            });
+            return true;
+        }
+        false
+    }
+
+    /// What costs less to look at again than to write down is not written down.
+    fn record_rest(&mut self, turns: Turns<'_>) {
+        let (files_in_vain, rested) = turns.in_vain();
+        if files_in_vain < REST_WORTH_FILES {
+            return;
+        }
+        for (table, partitions) in rested {
+            for partitions in partitions.chunks(PARTITIONS_PER_EVENT_MAX) {
+                self.emit(Event::PartitionsRested {
+                    table: table.clone(),
+                    planner: planner::VERSION,
+                    partitions: partitions.to_vec(),
                 });
             }
         }
@@ -85,31 +151,8 @@ impl Draft {
     }
 }
 
-/// The partitions inside the scope, each in its turn: first those after the one that was planned last. In any fixed
-/// order the first ones, while files keep arriving there, would starve the rest.
-pub(super) fn partitions<'a>(
-    state: &'a State,
-    scope: &'a Scope,
-) -> Vec<(&'a TableName, &'a Partition, &'a Table)> {
-    let last = planned_last(state);
-    let tables = state.tables.iter();
-    let all = tables.flat_map(|(name, table)| table.partitions.keys().map(move |key| (name, key, table)));
-    let (mut after, before): (Vec<_>, Vec<_>) = all
-        .filter(|(name, partition, _)| scope.covers(name, partition))
-        .partition(|(name, partition, _)| Some((*name, *partition)) > last);
-    after.extend(before);
-    after
-}
-
-/// Where the youngest job that is still known works.
-fn planned_last(state: &State) -> Option<(&TableName, &Partition)> {
-    let open = state
-        .jobs
-        .get_max()
-        .map(|(id, job)| (*id, (&job.table, &job.partition)));
-    let ended = state
-        .recent
-        .iter()
-        .map(|job| (job.id, (&job.table, &job.partition)));
-    ended.chain(open).max().map(|(_, place)| place)
+/// What a poll may still plan.
+struct Budget {
+    jobs: usize,
+    bytes: u64,
 }

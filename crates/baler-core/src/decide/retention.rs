@@ -67,8 +67,14 @@ fn past(table: &Table, before: RowTime) -> (Vec<Arc<File>>, bool) {
         if old.len() >= EXPIRED_PER_REQUEST_MAX {
             return (old, true);
         }
-        let (past, staying): (Vec<_>, Vec<_>) = table
-            .partition_files(partition)
+        // Rows of one key may lie in any shard of a family, so a family goes as one.
+        let kin = table.kin_of(partition);
+        if kin.first() != Some(&partition) {
+            continue;
+        }
+        let (past, staying): (Vec<_>, Vec<_>) = kin
+            .into_iter()
+            .flat_map(|partition| table.partition_files(partition))
             .partition(|file| newest(file) < before);
         match keyed {
             true => old.extend(hiding_nothing(table, partition, past, &staying)),

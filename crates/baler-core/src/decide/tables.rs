@@ -9,7 +9,7 @@ use crate::job::CancelReason;
 use crate::limits::{SETTING_BYTES_MAX, TABLES_MAX};
 use crate::names;
 use crate::request::{Refusal, Reply};
-use crate::table::{MergeSpec, Replaced, Rule, TableSpec};
+use crate::table::{MergeSpec, Policy, Replaced, Rule, TableSpec};
 
 impl Draft {
     pub(super) fn create_table(&mut self, table: &TableName, spec: &Arc<TableSpec>) -> Answer {
@@ -109,9 +109,34 @@ fn check(table: &TableName, spec: &TableSpec) -> Result<(), Refusal> {
         () if is_in_sight(&spec.replaced) => {
             "replaced files can be kept only below a folder whose name begins with . or _, or under another URL"
         }
+        () if is_by_windows(spec) && merge.row_time.is_none() => {
+            "time_window needs to know which column holds the rows' time"
+        }
+        () if is_by_windows(spec) && keyed && !has_time_in_key(merge) => {
+            "time_window never merges two windows, so versions of a key in both would never meet: \
+             use another policy, or a key that holds the rows' time"
+        }
+        () if spec.cross_shard_from.is_some() && spec.shard.is_none() => {
+            "files cannot leave their shard where no shard is named: name it, or leave this out"
+        }
+        () if spec.cross_shard_from.is_some() && plain => {
+            "readers of a folder take the shard from the path, so files must stay in theirs: use a native table"
+        }
         () => return Ok(()),
     };
     Err(wrong(table, what))
+}
+
+fn is_by_windows(spec: &TableSpec) -> bool {
+    matches!(spec.policy, Policy::TimeWindow(_))
+}
+
+/// Then all versions of a key are in one window.
+fn has_time_in_key(merge: &MergeSpec) -> bool {
+    match (&merge.rule, &merge.row_time) {
+        (Rule::LastWriteWins { key, .. }, Some(row_time)) => key.contains(row_time),
+        _ => false,
+    }
 }
 
 /// Whether replaced files would be kept where a listing takes them for data, or for Baler's own.
@@ -143,6 +168,8 @@ fn texts(spec: &TableSpec) -> impl Iterator<Item = &str> {
         merge.deleted.as_ref(),
         expire,
         prefix,
+        spec.tenant.as_ref(),
+        spec.shard.as_ref(),
     ];
     let all = sort.chain(key).chain(columns.into_iter().flatten());
     all.map(AsRef::as_ref)

@@ -52,6 +52,10 @@ use crate::time::{Millis, StoreTime};
 /// never below, so what a merge makes is not small again, but for the last and only one.
 pub const SMALL_BELOW_TARGET_OVER: u64 = 2;
 
+/// Raised whenever a policy begins to choose what it did not choose before: what an older planner found at rest is
+/// then looked at again.
+pub const VERSION: u32 = 1;
+
 /// A partition as a policy sees it.
 #[derive(Clone, Debug)]
 pub struct PartitionView<'a> {

@@ -148,6 +148,9 @@ pub fn spec(grace_secs: u64) -> Arc<TableSpec> {
         replaced: Replaced::default(),
         retention: None,
         names_once: false,
+        tenant: None,
+        shard: None,
+        cross_shard_from: None,
     })
 }
 

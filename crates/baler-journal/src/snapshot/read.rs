@@ -8,7 +8,7 @@ use baler_core::state::{State, Table};
 use baler_core::time::StoreTime;
 
 use super::convert::{self, Odd, from_json, required};
-use super::records::{Header, Kind, LeftoverRecord, Record, TableRecord, Trailer};
+use super::records::{Header, Kind, LeftoverRecord, Record, RestedRecord, TableRecord, Trailer};
 use super::stream::MessageReader;
 use super::{damaged, snapshot_name};
 use crate::checksum::Checksum;
@@ -105,6 +105,8 @@ struct Builder {
     /// Whether the snapshot says which versions of that table can be read.
     knows_versions: bool,
     partition: Partition,
+    /// What the planner need not look at, of the table that came last.
+    rested: Vec<RestedRecord>,
 }
 
 impl Builder {
@@ -117,6 +119,8 @@ impl Builder {
                 unix_ms: header.time_ms,
             },
             next_job: JobId(header.next_job),
+            turn: header.turn.as_deref().map(Into::into),
+            paused: header.paused,
             ..State::default()
         };
         Self {
@@ -124,6 +128,7 @@ impl Builder {
             table: None,
             knows_versions: false,
             partition: Partition::from(""),
+            rested: Vec::new(),
         }
     }
 
@@ -159,6 +164,11 @@ impl Builder {
                 let left = self.table()?.history.entry(at).or_default();
                 left.insert(file.path.clone(), Arc::new(file));
             }
+            Kind::PutOff(record) => {
+                let path = self.shared_path(convert::path(record.path)?);
+                self.table()?.put_off.insert(path, from_json(&record.put_off)?);
+            }
+            Kind::Rested(record) => self.rested.push(record),
             Kind::Job(record) => {
                 self.end_table();
                 let table = self.state.tables.get(&TableName::from(record.table.as_str()));
@@ -212,6 +222,8 @@ impl Builder {
         table.remembered_from = Sequence(record.remembered_from);
         table.dropped = record.dropped.map(Sequence);
         self.knows_versions = readable_from.is_some();
+        table.paused = record.paused;
+        table.agenda.set_planner(record.planner);
         self.table = Some((TableName(record.name.into()), table));
         Ok(())
     }
@@ -220,6 +232,15 @@ impl Builder {
         if let Some((name, mut table)) = self.table.take() {
             if !self.knows_versions && !table.spec.catalog.publishes() {
                 bring_up_to_date(&mut table);
+            }
+            let planner = table.agenda.planner();
+            table.unsettle_all();
+            table.agenda.set_planner(planner);
+            for RestedRecord { partition, until_ms } in self.rested.drain(..) {
+                let until = until_ms.map(|unix_ms| StoreTime { unix_ms });
+                table
+                    .agenda
+                    .settle(&table.spec, &Partition(partition.into()), until);
             }
             self.state.tables.insert(name, table);
         }

@@ -23,6 +23,11 @@ pub(super) struct Header {
     pub(super) time_ms: u64,
     #[prost(uint64, tag = "7")]
     pub(super) next_job: u64,
+    /// The tenant whose range was granted last.
+    #[prost(string, optional, tag = "8")]
+    pub(super) turn: Option<String>,
+    #[prost(bool, tag = "9")]
+    pub(super) paused: bool,
 }
 
 /// Every message after the header.
@@ -30,12 +35,13 @@ pub(super) struct Header {
 pub(super) struct Record {
     #[prost(
         oneof = "Kind",
-        tags = "1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16"
+        tags = "1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 24, 25"
     )]
     pub(super) kind: Option<Kind>,
 }
 
-/// `Partition` to `Quarantined`, and `Left`, belong to the table that came last, files also to the partition that came last.
+/// `Partition` to `Quarantined`, `Left`, `Rested` and `PutOff` belong to the table that came last, files also to the
+/// partition that came last.
 #[derive(Clone, PartialEq, Oneof)]
 pub(super) enum Kind {
     #[prost(message, tag = "1")]
@@ -72,6 +78,10 @@ pub(super) enum Kind {
     Trailer(Trailer),
     #[prost(message, tag = "16")]
     Left(LeftRecord),
+    #[prost(message, tag = "24")]
+    Rested(RestedRecord),
+    #[prost(message, tag = "25")]
+    PutOff(PutOffRecord),
 }
 
 #[derive(Clone, PartialEq, Message)]
@@ -185,6 +195,29 @@ pub(super) struct TableRecord {
     pub(super) readable_from: Option<u64>,
     #[prost(uint64, optional, tag = "5")]
     pub(super) dropped: Option<u64>,
+    #[prost(bool, tag = "6")]
+    pub(super) paused: bool,
+    /// The planner that found the partitions at rest.
+    #[prost(uint32, tag = "7")]
+    pub(super) planner: u32,
+}
+
+/// A partition that the planner need not look at.
+#[derive(Clone, PartialEq, Message)]
+pub(super) struct RestedRecord {
+    #[prost(string, tag = "1")]
+    pub(super) partition: String,
+    #[prost(uint64, optional, tag = "2")]
+    pub(super) until_ms: Option<u64>,
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub(super) struct PutOffRecord {
+    #[prost(message, optional, tag = "1")]
+    pub(super) path: Option<PathRecord>,
+    /// A `PutOff` as JSON.
+    #[prost(string, tag = "2")]
+    pub(super) put_off: String,
 }
 
 #[derive(Clone, PartialEq, Message)]

@@ -11,7 +11,8 @@ use super::convert::{
     pin_record, quarantined_record, removed_record, to_json,
 };
 use super::records::{
-    ConsumedRecord, Header, HeldRecord, Kind, MarkRecord, Record, TableRecord, Trailer, WatcherRecord,
+    ConsumedRecord, Header, HeldRecord, Kind, MarkRecord, PutOffRecord, Record, RestedRecord, TableRecord,
+    Trailer, WatcherRecord,
 };
 use super::stream::MessageWriter;
 use crate::checksum::Checksum;
@@ -58,6 +59,8 @@ impl SnapshotWriter {
             garbage,
             leftovers,
             pins,
+            turn,
+            paused,
         } = state;
         self.stream.write(&Header {
             format: FORMAT,
@@ -67,6 +70,8 @@ impl SnapshotWriter {
             next_index: *next_index,
             time_ms: time.unix_ms,
             next_job: next_job.0,
+            turn: turn.as_deref().map(str::to_owned),
+            paused: *paused,
         })?;
         for (entry, time) in marks {
             self.put(Kind::Mark(MarkRecord {
@@ -116,6 +121,9 @@ impl SnapshotWriter {
             history,
             readable_from,
             dropped,
+            put_off,
+            agenda,
+            paused,
         } = table;
         let (name, spec) = (name.to_string(), to_json(spec));
         let remembered_from = remembered_from.0;
@@ -125,6 +133,8 @@ impl SnapshotWriter {
             remembered_from,
             readable_from: Some(readable_from.0),
             dropped: dropped.map(|at| at.0),
+            paused: *paused,
+            planner: agenda.planner(),
         }))?;
         for (partition, paths) in partitions {
             self.put(Kind::Partition(partition.to_string()))?;
@@ -155,6 +165,16 @@ impl SnapshotWriter {
             for file in files.values() {
                 self.put(Kind::Left(left_record(file, *at)))?;
             }
+        }
+        for (path, put_off) in put_off {
+            let (path, put_off) = (Some(path_record(path)), to_json(put_off));
+            self.put(Kind::PutOff(PutOffRecord { path, put_off }))?;
+        }
+        for (partition, until) in agenda.settled() {
+            self.put(Kind::Rested(RestedRecord {
+                partition: partition.to_string(),
+                until_ms: until.map(|until| until.unix_ms),
+            }))?;
         }
         Ok(())
     }

@@ -39,7 +39,7 @@ impl Draw {
 /// Something that might be asked now; `Tick` where there is nothing to ask about.
 pub(crate) fn next_request(state: &State, number: u64) -> Request {
     let mut draw = Draw(number);
-    let asked = match draw.below(25) {
+    let asked = match draw.below(27) {
         0 => Some(create_table(&mut draw)),
         1..=6 => add_files(state, &mut draw),
         7..=9 => Some(poll(&mut draw)),
@@ -56,6 +56,7 @@ pub(crate) fn next_request(state: &State, number: u64) -> Request {
         21 => sweep(state, &mut draw),
         22 => watching(state, &mut draw),
         23 => Some(Request::ApplyRetention(table_name(0))),
+        24 => Some(pause_or_resume(state, &mut draw)),
         _ => state
             .jobs
             .keys()
@@ -64,6 +65,17 @@ pub(crate) fn next_request(state: &State, number: u64) -> Request {
             .map(|job| Request::Cancel(*job)),
     };
     asked.unwrap_or(Request::Tick)
+}
+
+/// Resumes more often than it pauses, so that the stories go on.
+fn pause_or_resume(state: &State, draw: &mut Draw) -> Request {
+    let table = some_table(state, draw).map(|(name, _)| name.clone());
+    match draw.below(4) {
+        0 => Request::Pause { table },
+        1 => Request::Resume { table: None },
+        2 if draw.below(4) == 0 => Request::Pause { table: None },
+        _ => Request::Resume { table },
+    }
 }
 
 fn table_name(number: u64) -> TableName {
@@ -141,6 +153,9 @@ fn spec(number: u64) -> Arc<TableSpec> {
         },
         retention: Some(Millis(60_000)).filter(|_| number == 0),
         names_once: true,
+        tenant: Some("day".into()).filter(|_| number != 3),
+        shard: None,
+        cross_shard_from: None,
     };
     Arc::new(spec)
 }
@@ -320,6 +335,7 @@ fn release(state: &State, draw: &mut Draw) -> Option<Request> {
     let reasons = [
         ReleaseReason::Drained,
         ReleaseReason::NodeFault("no memory".into()),
+        ReleaseReason::StoreFault("503".into()),
         ReleaseReason::InputFault("footer".into()),
         ReleaseReason::InputFault("page 3".into()),
     ];

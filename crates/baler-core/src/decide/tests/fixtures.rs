@@ -182,6 +182,7 @@ pub(super) fn leased_by(job: u64, range: RangeId, watcher: WatcherId) -> Event {
         watcher,
         embedded: watcher == LONER,
         host: None,
+        tenant: None,
     }
 }
 
@@ -211,14 +212,18 @@ pub(super) fn lose<const N: usize>(table: &str, evidence: Sequence, names: [&str
 }
 
 pub(super) fn poll(watcher: WatcherId, slots: usize) -> Request {
-    Request::Poll(Poll {
+    Request::Poll(a_poll(watcher, slots))
+}
+
+pub(super) fn a_poll(watcher: WatcherId, slots: usize) -> Poll {
+    Poll {
         worker: WorkerId::from("w"),
         watcher,
         embedded: watcher == LONER,
         host: None,
         slots,
         scope: Scope::default(),
-    })
+    }
 }
 
 pub(super) fn release(attempt: Attempt, why: ReleaseReason) -> Request {

@@ -11,6 +11,12 @@ mod native;
 mod planning;
 mod tables;
 
+mod agenda;
+mod pausing;
+mod queue;
+mod shards;
+mod turns;
+
 mod completion;
 mod drops;
 mod faults;

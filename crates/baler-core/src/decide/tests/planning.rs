@@ -136,27 +136,39 @@ fn a_resumed_job_is_what_was_frozen_when_it_was_planned() {
 
 #[test]
 fn planning_goes_round_the_partitions() {
-    let in_day = |day: &str| {
-        let mut file = crate::file::File::clone(&file(day));
+    let in_day = |(day, name): (&str, &str)| {
+        let mut file = crate::file::File::clone(&file(&format!("{day}/{name}")));
         file.partition = Partition::from(day);
         std::sync::Arc::new(file)
     };
-    let days = Event::FilesAdded {
+    let days = ["1", "2", "3"]
+        .into_iter()
+        .flat_map(|day| [(day, "a"), (day, "b")]);
+    let mut story = given([Event::FilesAdded {
         table: NATIVE.into(),
-        files: ["1", "2", "3"].map(in_day).to_vec(),
-    };
-    let planned = Event::JobPlanned {
-        job: JobId(0),
-        table: NATIVE.into(),
-        partition: Partition::from("2"),
-        inputs: vec![path("2")],
-        output_level: Level(1),
-        why: Why::SmallFiles,
-        drops: None,
-    };
-    let story = given([days, planned]).after(crate::request::Request::Cancel(JobId(0)));
-    let scope = Scope::default();
-    let turns = crate::decide::planning::partitions(&story.state, &scope);
-    let turns: Vec<&str> = turns.iter().map(|(_, partition, _)| partition.as_str()).collect();
-    assert_eq!(turns, ["3", "1", "2"]);
+        files: days.map(in_day).collect(),
+    }]);
+    let one_at_a_time = crate::request::Request::Poll(crate::request::Poll {
+        scope: Scope {
+            jobs_left: Some(1),
+            ..Scope::default()
+        },
+        ..a_poll(CHIEF, 1)
+    });
+    let mut turns = Vec::new();
+    for _ in 0..3 {
+        story = story.after(one_at_a_time.clone());
+        turns.push(story.state.jobs.get_max().unwrap().1.partition.to_string());
+        // The first partition keeps asking for more.
+        let more = format!("1/more{}", turns.len());
+        let more = [
+            in_day(("1", &more[2..])),
+            in_day(("1", &format!("x{}", turns.len()))),
+        ];
+        story = story.and([Event::FilesAdded {
+            table: NATIVE.into(),
+            files: more.to_vec(),
+        }]);
+    }
+    assert_eq!(turns, ["1", "2", "3"]);
 }

@@ -220,6 +220,7 @@ fn the_watchers_lock_file_is_known_while_it_publishes() {
         watcher,
         embedded: true,
         host: Some(host.clone()),
+        tenant: None,
     };
     let story = given([added(PLACE, ["a"]), planned(PLACE, 0, ["a"]), leased]);
     let request = Request::Finish(finish(story.job(0), &story.attempt(0)));

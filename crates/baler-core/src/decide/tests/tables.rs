@@ -7,7 +7,7 @@ use crate::ids::{JobId, TableName};
 use crate::job::CancelReason;
 use crate::request::{Refusal, Reply, Request};
 use crate::state::State;
-use crate::table::{Catalog, Expire, MergeSpec, Replaced, Rule, TableSpec};
+use crate::table::{Catalog, Expire, MergeSpec, Policy, Replaced, Rule, TableSpec};
 use crate::time::Millis;
 use std::sync::Arc;
 
@@ -269,4 +269,33 @@ fn a_plain_folder_is_not_balers_to_drop() {
         let told = given([]).when(drop_table(table));
         told.refused(Refusal::CannotDrop(table.into()));
     }
+}
+
+#[test]
+fn windows_need_a_time_and_versions_of_a_key_must_meet() {
+    let by_windows = |row_time: Option<&str>, key: Option<&str>| {
+        let rule = key.map_or(Rule::KeepAll, |key| Rule::LastWriteWins {
+            key: vec!["k".into(), key.into()],
+            version: "v".into(),
+        });
+        let merge = MergeSpec {
+            row_time: row_time.map(Into::into),
+            rule,
+            ..MergeSpec::default()
+        };
+        let spec = TableSpec {
+            policy: Policy::TimeWindow(Default::default()),
+            merge: merge.into(),
+            ..TableSpec::clone(&spec(Catalog::Native, Rule::KeepAll))
+        };
+        let told = given([]).when(Request::AlterTable {
+            table: NATIVE.into(),
+            spec: spec.into(),
+        });
+        matches!(told.decision.reply, Reply::Refused(Refusal::WrongSettings { .. }))
+    };
+    assert!(by_windows(None, None), "no time to go by");
+    assert!(by_windows(Some("t"), Some("other")), "versions in two windows");
+    assert!(!by_windows(Some("t"), Some("t")));
+    assert!(!by_windows(Some("t"), None));
 }
