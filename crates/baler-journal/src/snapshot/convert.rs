@@ -187,10 +187,6 @@ pub(super) fn file(record: FileRecord, partition: Partition) -> Result<File, Odd
         level: level(record.level)?,
         rows: record.rows,
         keys: record.keys.map(keys),
-        times: record.times.map(|TimesRecord { min_ms, max_ms }| TimeRange {
-            min: RowTime { unix_ms: min_ms },
-            max: RowTime { unix_ms: max_ms },
-        }),
         digest: record.digest.map(|wide| Digest(wide.into())),
         checksum: record.checksum.map(|wide| Digest(wide.into())),
         origin: record
