@@ -9,11 +9,13 @@ mod sink;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
 use anyhow::{Result, anyhow};
 use baler_core::ids::{RangeId, WorkerId};
 use baler_core::job::JobSummary;
 use baler_core::request::{Grant, Poll, Reply, Request, Scope};
+use baler_core::scheduler;
 use tokio::task::JoinSet;
 
 use crate::collector;
@@ -26,6 +28,9 @@ pub use attempt::Outcome;
 
 /// Faults of the machine or the store in a row after which a run gives up: one of the two is not fit for the work.
 const FAULTS_MAX: u32 = 3;
+
+/// How often a worker that waits for the store looks whether it is to stop.
+const DRAIN_POLL: Duration = Duration::from_millis(100);
 
 /// A worker and what it works with.
 pub struct Worker {
@@ -89,6 +94,9 @@ impl Worker {
                 }
             }
             let Some(ended) = running.join_next().await else {
+                if !stopping && !work.bounded && self.waited_for_the_store(&scope).await? {
+                    continue;
+                }
                 return Ok(work);
             };
             match ended.map_err(|panic| anyhow!("a merge panicked: {panic}"))?? {
@@ -108,6 +116,26 @@ impl Worker {
             }
             collector::clear_sight(&self.root).await?;
         }
+    }
+
+    /// Ranges under which the store failed are not granted again at once. With nothing else to do, this waits for the
+    /// next of them; false if there is none, or if the run is to stop. The state's time moves with entries only: one is
+    /// stamped after the wait, and another carries that stamp.
+    async fn waited_for_the_store(&self, scope: &Scope) -> Result<bool> {
+        let Some(wait) = scheduler::backed_off_for(&self.root.replica.state(), scope) else {
+            return Ok(false);
+        };
+        let until = Instant::now() + Duration::from_millis(wait.0);
+        while Instant::now() < until {
+            if self.drain.load(Ordering::Relaxed) {
+                return Ok(false);
+            }
+            tokio::time::sleep(DRAIN_POLL.min(until.saturating_duration_since(Instant::now()))).await;
+        }
+        for _ in 0..2 {
+            self.root.replica.submit(Request::Tick).await?;
+        }
+        Ok(true)
     }
 
     fn is_over_budget(&self) -> bool {
