@@ -144,6 +144,9 @@ pub struct ScopeArgs {
     /// Stop after planning this many bytes of inputs
     #[arg(long, value_name = "SIZE")]
     pub max_bytes: Option<ByteSize>,
+    /// Begin no more jobs than this
+    #[arg(long, value_name = "N")]
+    pub limit_jobs: Option<usize>,
     /// In a bucket: begin no more jobs once the requests of this run cost so much, at list price
     #[arg(long, value_name = "USD")]
     pub max_cost: Option<f64>,

@@ -49,6 +49,7 @@ pub async fn compact(
         progress,
         drain,
         report: RunReport::default(),
+        jobs_begun: 0,
     };
     let ended = run.work().await;
     signs_of_life.abort();
@@ -68,6 +69,7 @@ struct Run<'a> {
     progress: &'a ProgressView,
     drain: Arc<AtomicBool>,
     report: RunReport,
+    jobs_begun: usize,
 }
 
 impl Run<'_> {
@@ -185,6 +187,7 @@ impl Run<'_> {
             self.drain.clone(),
         );
         let work = worker.run(scope).await?;
+        self.jobs_begun += work.begun;
         for job in &work.committed {
             self.report.count_job(job);
         }
@@ -196,7 +199,10 @@ impl Run<'_> {
 
     fn scope(&self, settled: Option<&Settled>) -> Result<Scope> {
         let ScopeSettings {
-            partition, bytes_max, ..
+            partition,
+            bytes_max,
+            jobs_max,
+            ..
         } = &self.settings.scope;
         let partitions = match (partition, settled) {
             (None, None) => None,
@@ -213,13 +219,13 @@ impl Run<'_> {
             table: Some(self.root.table.clone()),
             partitions,
             bytes_left,
-            jobs_left: None,
+            jobs_left: jobs_max.map(|max| max.saturating_sub(self.jobs_begun)),
         })
     }
 
     fn covered_partitions(&self, table: &Table) -> BTreeSet<Partition> {
         let covered = |partition: &&Partition| self.settings.scope.covers(partition.as_str());
-        table.partitions.keys().filter(covered).cloned().collect()
+        table.agenda.all().filter(covered).cloned().collect()
     }
 
     /// Ages run on the store's clock, which stands still on an idle root. Where by this machine's clock something has
@@ -229,14 +235,17 @@ impl Run<'_> {
         let table = self.root.table()?;
         let jobs_at = |now| {
             let partitions = table
-                .partitions
-                .keys()
+                .agenda
+                .all()
                 .filter(|name| scope.covers(&self.root.table, name));
             let choices = partitions.map(|name| planner::choose(&table.spec, &table.view(name, now)));
             choices.map(|choice| choice.jobs.len()).sum::<usize>()
         };
         if jobs_at(state.time) == 0 && jobs_at(machine_now()) > 0 {
-            self.root.replica.submit(Request::Tick).await?;
+            // An entry carries the time of the one before it.
+            for _ in 0..2 {
+                self.root.replica.submit(Request::Tick).await?;
+            }
         }
         Ok(())
     }

@@ -47,6 +47,8 @@ pub struct ScopeSettings {
     pub partition: Option<GlobMatcher>,
     /// No more input bytes than this.
     pub bytes_max: Option<u64>,
+    /// No more jobs than this.
+    pub jobs_max: Option<usize>,
     /// No more jobs once the requests cost this much.
     pub cost_max_usd: Option<f64>,
 }
@@ -134,6 +136,7 @@ impl ScopeSettings {
         let partition = args.partition.as_ref().map(glob).transpose()?;
         let bytes_max = args.max_bytes.map(|size| size.as_u64());
         refuse_zero("--max-bytes", bytes_max.unwrap_or(1))?;
+        refuse_zero("--limit-jobs", args.limit_jobs.unwrap_or(1) as u64)?;
         let cost_max_usd = args.max_cost;
         if cost_max_usd.is_some_and(|usd| usd.is_nan() || usd <= 0.0) {
             return Err(Usage(
@@ -143,6 +146,7 @@ impl ScopeSettings {
         Ok(Self {
             partition,
             bytes_max,
+            jobs_max: args.limit_jobs,
             cost_max_usd,
         })
     }

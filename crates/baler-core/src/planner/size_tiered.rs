@@ -72,6 +72,9 @@ impl SizeTieredPolicy {
 impl Policy for SizeTieredPolicy {
     fn choose(&self, view: &PartitionView<'_>) -> Choice {
         let leveled = LeveledPolicy::new(&self.within_a_tier);
+        if overlaps_everything(view) {
+            return leveled.choose(view);
+        }
         let mut parts = Parts::of(view);
         let all: Vec<usize> = (0..view.files.len()).collect();
         let regardless_of_size = parts.look(&leveled, &all, view.busy.clone());
@@ -108,9 +111,6 @@ fn choose_in_tier(
     regardless_of_size: &Choice,
     parts: &mut Parts<'_, '_>,
 ) {
-    files.extend(overlapping_everything(view));
-    files.sort_unstable();
-    files.dedup();
     files.retain(|&at| !parts.is_taken(at));
     let mut is_free = vec![false; view.files.len()];
     files.iter().for_each(|&at| is_free[at] = true);
@@ -129,14 +129,12 @@ fn choose_in_tier(
     }
 }
 
-/// Files whose keys are not known are of every size: nothing could be merged beside them.
-fn overlapping_everything<'v>(view: &'v PartitionView<'_>) -> impl Iterator<Item = usize> + 'v {
+/// Whether there is a file whose keys are not known. It may share keys with files of every size, so sizes say nothing
+/// before it has been merged.
+fn overlaps_everything(view: &PartitionView<'_>) -> bool {
+    let unknown = |file: &&&File| file.keys.as_ref().is_none_or(|keys| keys.min > keys.max);
     let sorted = !view.merge.sort.is_empty();
-    let unknown = |file: &File| file.keys.as_ref().is_none_or(|keys| keys.min > keys.max);
-    let files = view.files.iter().enumerate();
-    files
-        .filter(move |(_, file)| sorted && unknown(file))
-        .map(|(at, _)| at)
+    sorted && view.files.iter().chain(&view.busy).any(|file| unknown(&file))
 }
 
 /// What is so whatever the sizes are, or else what the sizes say.

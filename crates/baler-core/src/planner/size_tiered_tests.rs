@@ -139,7 +139,7 @@ fn settings() -> impl Strategy<Value = SizeTiered> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 150, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn size_tiered_obeys_the_laws((world, settings) in (a_world(), settings())) {

@@ -1,6 +1,6 @@
 //! `baler plan`: what `compact` would do, and why each file was chosen or not. Nothing is written.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -124,11 +124,9 @@ fn plan(
         ..PlanSummary::default()
     };
     let mut bytes_left = settings.scope.bytes_max.unwrap_or(u64::MAX);
-    for partition in table
-        .partitions
-        .keys()
-        .filter(|partition| settings.scope.covers(partition.as_str()))
-    {
+    let covered = |partition: &&Partition| settings.scope.covers(partition.as_str());
+    let partitions: BTreeSet<&Partition> = table.agenda.all().filter(covered).collect();
+    for partition in partitions {
         plan_partition(table, partition, &mut bytes_left, &mut files, &mut summary);
     }
     (files, summary)

@@ -176,11 +176,13 @@ impl Root {
         decide(&state, request).events
     }
 
-    /// Whether the poll would find more to do without its bound on bytes.
+    /// Whether the poll would find more to do without its bounds on bytes and jobs.
     pub fn is_bounded(&self, poll: &Poll) -> bool {
         let mut unbounded = poll.clone();
         unbounded.scope.bytes_left = None;
-        poll.scope.bytes_left.is_some() && !self.would_decide(&Request::Poll(unbounded)).is_empty()
+        unbounded.scope.jobs_left = None;
+        let is_bounded = poll.scope.bytes_left.is_some() || poll.scope.jobs_left.is_some();
+        is_bounded && !self.would_decide(&Request::Poll(unbounded)).is_empty()
     }
 }
 

@@ -46,9 +46,11 @@ pub struct Worker {
 pub struct Work {
     /// Jobs it committed.
     pub committed: Vec<JobSummary>,
+    /// Jobs it began.
+    pub begun: usize,
     /// Jobs that ended without effect.
     pub cancelled: u64,
-    /// Whether the bound on bytes left work undone.
+    /// Whether a bound left work undone.
     pub bounded: bool,
     /// Why it could not go on.
     pub failed: Option<String>,
@@ -86,10 +88,12 @@ impl Worker {
             } else if !stopping && slots > 0 {
                 let scope = Scope {
                     bytes_left,
+                    jobs_left: scope.jobs_left.map(|left| left.saturating_sub(work.begun)),
                     ..scope.clone()
                 };
                 for grant in self.poll(slots, scope, &mut work).await? {
                     bytes_left = bytes_left.map(|left| left.saturating_sub(newly_planned(&grant)));
+                    work.begun += usize::from(grant.range == RangeId::Keys(0));
                     running.spawn(self.begin(grant));
                 }
             }
