@@ -28,6 +28,7 @@ pub mod table;
 pub mod apply;
 pub mod decide;
 pub mod event;
+pub mod refusal;
 pub mod request;
 pub mod state;
 pub mod versions;

@@ -1,0 +1,119 @@
+//! Why something cannot be done, in words that say what to do. A refusal is an ordinary reply.
+
+use crate::ids::{JobId, PinId, RangeId, Sequence, TableName, WatcherId};
+
+/// Why something cannot be done.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Refusal {
+    /// The journal began already.
+    #[error("the journal exists already")]
+    JournalExists,
+    /// No such table.
+    #[error("there is no table {0}")]
+    NoSuchTable(TableName),
+    /// The table is something else.
+    #[error("table {table} exists already with other settings: {difference}")]
+    TableDiffers {
+        /// The table.
+        table: TableName,
+        /// What differs, in words.
+        difference: String,
+    },
+    /// The settings ask for something that cannot be.
+    #[error("table {table}: {what}")]
+    WrongSettings {
+        /// The table.
+        table: TableName,
+        /// What is wrong, in words.
+        what: String,
+    },
+    /// Plain and native tables do not share a root.
+    #[error(
+        "table {0} needs a root of its own: a plain table takes whatever lies in the root for its files, \
+         so plain and native tables cannot share one"
+    )]
+    MixedRoot(TableName),
+    /// Each table costs memory in every process.
+    #[error("there are {0} tables under this root already: drop one, or begin another root")]
+    TooManyTables(usize),
+    /// It was dropped, and something of it is still on the store.
+    #[error("table {0} is being dropped: its name is free again when its files are deleted")]
+    BeingDropped(TableName),
+    /// A plain folder is not Baler's to delete.
+    #[error("table {0} is a plain folder: its files belong to those who write them, and are not dropped")]
+    CannotDrop(TableName),
+    /// The table does not say how long rows are kept.
+    #[error("table {0} has no retention: say which column holds the rows' time and how long they are kept")]
+    NoRetention(TableName),
+    /// The token is not that of the range's present lease.
+    #[error("the lease on range {range} of job {job} is not held under this token any more")]
+    NoSuchLease {
+        /// The job.
+        job: JobId,
+        /// The range.
+        range: RangeId,
+    },
+    /// No such open job.
+    #[error("there is no open job {0}")]
+    NoSuchJob(JobId),
+    /// The watcher raised its counter meanwhile, or is gone.
+    #[error("watcher {0} is alive, or has no leases")]
+    WatcherAlive(WatcherId),
+    /// The figures of a finished range do not prove that no row was lost or doubled.
+    #[error("the merge is not proved right: {0}")]
+    NotProved(String),
+    /// The evidence is older than what the state remembers.
+    #[error(
+        "the listing began at entry {evidence}, before {oldest}, the oldest that is remembered: list again"
+    )]
+    EvidenceTooOld {
+        /// When the evidence began.
+        evidence: Sequence,
+        /// The oldest acceptable.
+        oldest: Sequence,
+    },
+    /// The evidence claims to know an entry that is not written yet. A number from another journal, or from before
+    /// a restore, must not pass for the newest knowledge.
+    #[error("the listing claims to have begun at entry {0}, which does not exist yet: list again")]
+    EvidenceUnknown(Sequence),
+    /// A job that is being published is beyond cancelling.
+    #[error("job {0} is being published and will be committed")]
+    TooLate(JobId),
+    /// Plain folders have no versions to pin.
+    #[error("table {0} is a plain folder: its readers list it, so a pin would promise nothing")]
+    CannotPin(TableName),
+    /// No such pin.
+    #[error("there is no pin {0}")]
+    NoSuchPin(PinId),
+    /// Every pin holds back deletion, so their number is bounded.
+    #[error("{0} versions are pinned already: unpin one, or wait until a pin's lifetime is over")]
+    TooManyPins(usize),
+    /// Plain folders have no versions.
+    #[error("table {0} is a plain folder: it has no versions, only what lies there now")]
+    NoVersions(TableName),
+    /// Something that the version shows may be gone, or the version is yet to come.
+    #[error(
+        "version {version} of table {table} cannot be read: versions {oldest} to {newest} can{}",
+        and_pinned(.pinned)
+    )]
+    VersionNotReadable {
+        /// The table.
+        table: TableName,
+        /// The version asked for.
+        version: Sequence,
+        /// The oldest that can be read.
+        oldest: Sequence,
+        /// The newest.
+        newest: Sequence,
+        /// Older ones that can be read because somebody has pinned them.
+        pinned: Vec<Sequence>,
+    },
+}
+
+fn and_pinned(versions: &[Sequence]) -> String {
+    let versions: Vec<String> = versions.iter().map(ToString::to_string).collect();
+    match versions.is_empty() {
+        true => String::new(),
+        false => format!(", and {}, which somebody has pinned", versions.join(", ")),
+    }
+}
