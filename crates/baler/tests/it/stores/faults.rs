@@ -94,10 +94,8 @@ async fn a_fault_at_every_step_loses_and_doubles_nothing() {
         let run = stage.assert_survives(&before, &format!("{fault:?}")).await;
         ended_well += u32::from(run.code == 0);
         let exchanges = stage.proxy.take_exchanges();
-        happened += exchanges
-            .iter()
-            .filter(|exchange| exchange.fault.is_some())
-            .count();
+        let met = exchanges.iter().filter(|exchange| exchange.fault.is_some());
+        happened += met.count();
     }
     let gc = stage
         .place
@@ -140,21 +138,8 @@ async fn an_upload_in_parts_whose_answers_are_lost_is_settled_by_looking() {
     .enumerate()
     {
         for part in 0..2 {
-            let text: Vec<String> = (0..60_000)
-                .map(|_| format!("{:0128x}", rand::random::<u128>()))
-                .collect();
-            let rows: Vec<(i64, i64, &str)> = text
-                .iter()
-                .enumerate()
-                .map(|(key, text)| (key as i64, part, &**text))
-                .collect();
-            stage
-                .place
-                .put(
-                    &format!("data/case={number}/part-{part}.parquet"),
-                    parquet_of(&rows),
-                )
-                .await;
+            let path = format!("data/case={number}/part-{part}.parquet");
+            stage.place.put(&path, hard_to_compress(part)).await;
         }
         let before = stage.place.rows("data").await;
         stage.proxy.plan("POST", "uploads", 1, fault.clone());
@@ -172,6 +157,19 @@ async fn an_upload_in_parts_whose_answers_are_lost_is_settled_by_looking() {
         .baler(&["gc", &stage.place.at("data"), "--now", "--full"]);
     assert_eq!(gc.code, 0, "{gc:?}");
     stage.place.assert_no_orphans("data").await;
+}
+
+/// About 5 MB: two of them make more than one part.
+fn hard_to_compress(seq: i64) -> Vec<u8> {
+    let texts: Vec<String> = (0..40_000)
+        .map(|_| {
+            rand::random::<[u128; 8]>()
+                .map(|number| format!("{number:032x}"))
+                .concat()
+        })
+        .collect();
+    let rows = texts.iter().zip(0..).map(|(text, key)| (key, seq, text.as_str()));
+    parquet_of(&rows.collect::<Vec<_>>())
 }
 
 /// The output is published and the inputs have been looked at for the last time: only the condition on the delete

@@ -39,8 +39,11 @@ macro_rules! on_every_store {
 mod place;
 mod running;
 
+mod adoption;
 mod faults;
 mod front_door;
 mod overwrites;
+mod refusals;
+mod requests;
 mod store_kills;
 mod together;

@@ -77,10 +77,6 @@ impl Place {
         &self.base
     }
 
-    pub(super) fn is_directory(&self) -> bool {
-        self.env.is_empty()
-    }
-
     /// A root here, as the command line names it.
     pub(super) fn at(&self, root: &str) -> String {
         format!("{}/{root}", self.base)

@@ -14,7 +14,7 @@ on_every_store!(kills_of_baler_on_a_store_cost_nothing_but_time);
 const KILLS: u32 = 100;
 
 /// Kills before a run is let finish.
-const KILLS_A_ROUND: u32 = 5;
+const KILLS_A_ROUND: u32 = 10;
 
 const FLAGS: [&str; 8] = [
     "--sort-by",
@@ -28,7 +28,7 @@ const FLAGS: [&str; 8] = [
 ];
 
 async fn kills_of_baler_on_a_store_cost_nothing_but_time(place: Place) {
-    place.write_many("whole", 4, 4, 500).await;
+    place.write_many("whole", 3, 3, 300).await;
     let began = Instant::now();
     assert_eq!(place.compact("whole", &FLAGS).code, 0);
     let whole = began.elapsed();
@@ -36,7 +36,7 @@ async fn kills_of_baler_on_a_store_cost_nothing_but_time(place: Place) {
     while killed < kills {
         round += 1;
         let root = format!("round-{round}");
-        place.write_many(&root, 4, 4, 500).await;
+        place.write_many(&root, 3, 3, 300).await;
         let before = place.rows(&root).await;
         for _ in 0..KILLS_A_ROUND {
             let child = place.compact_command(&root, &FLAGS).spawn().unwrap();
