@@ -34,7 +34,7 @@ fn about_20_kb(seq: i64) -> Vec<u8> {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn adoption_of_a_large_bucket_is_planned_in_minutes_and_little_memory() {
+async fn adoption_of_a_large_bucket_is_planned_in_minutes() {
     let objects = u64::from(tenth_unless_soaking(400_000));
     let (store, place) = store_of(objects, objects / 1_000, LATENCY).await;
     let began = Instant::now();
