@@ -38,6 +38,9 @@ pub const READ_AHEAD_MAX: u64 = 16;
 /// Tries of one call that fails without a clear answer.
 pub const TRIES_MAX: u32 = 4;
 
+/// Tries of one read that gets no clear answer: together a few seconds, as long as a server takes to come back.
+pub const READ_TRIES_MAX: u32 = 12;
+
 /// Appends lost in a row before a request is turned away.
 pub const CONFLICTS_MAX: u32 = 64;
 

@@ -116,6 +116,15 @@ async fn sweep(root: &Root, grace: Grace) -> Result<()> {
     let mut reports = Vec::new();
     for leftover in leftovers {
         let attempt = leftover.attempt;
+        let nothing_found = Request::ReportSweep {
+            attempt,
+            found: Vec::new(),
+            grace,
+        };
+        // Between the first sweep and the last one there is nothing to learn from looking again.
+        if root.would_decide(&nothing_found).is_empty() {
+            continue;
+        }
         let folders = root.replica.state().leftover_folders(&leftover);
         let found = root.site.root.left_behind(&folders).await?;
         if found.is_empty() {

@@ -57,6 +57,9 @@ pub async fn compact(
     run.root.replica.clone().close().await;
     progress.end();
     ended?;
+    let counters = run.root.replica.journal().counters();
+    run.report.appends = counters.commits.get();
+    run.report.append_conflicts = counters.conflicts.get();
     run.report.seconds = began.elapsed().as_secs_f64();
     Ok(run.report)
 }
@@ -192,6 +195,7 @@ impl Run<'_> {
             self.report.count_job(job);
         }
         self.report.jobs_cancelled += work.cancelled;
+        self.report.bytes_wasted += work.wasted;
         self.report.bounded |= work.bounded;
         self.report.error = work.failed;
         Ok(work.cancelled)

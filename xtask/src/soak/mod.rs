@@ -48,6 +48,22 @@ const SOAKS: &[Soak] = &[
         run: Run::Tests("baler-teststores", "kills"),
     },
     Soak {
+        name: "two and eight processes on one root",
+        run: Run::Tests("baler", "stores::together"),
+    },
+    Soak {
+        name: "faults between Baler and its store",
+        run: Run::Tests("baler", "stores::faults"),
+    },
+    Soak {
+        name: "requests of a compaction",
+        run: Run::Tests("baler", "stores::requests"),
+    },
+    Soak {
+        name: "400,000 objects at 30 ms latency",
+        run: Run::Tests("baler", "stores::adoption"),
+    },
+    Soak {
         name: "memory stays within its budget",
         run: Run::Tests("baler", "memory"),
     },

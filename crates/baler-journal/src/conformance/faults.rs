@@ -11,7 +11,7 @@ use tokio::time::{sleep, timeout};
 use super::{JOURNAL, Site, create_table, pin, settings, tick_proposal};
 use crate::error::JournalError;
 use crate::journal::Appended;
-use crate::limits::TRIES_MAX;
+use crate::limits::{READ_TRIES_MAX, TRIES_MAX};
 use crate::object_log::Access;
 use crate::replica::{Replica, Settings};
 use crate::store::{Fault, Gate, Operation, Store, StoreError};
@@ -240,7 +240,7 @@ pub async fn a_failed_read_is_not_an_empty_journal(site: Site) {
     site.begun().await.close().await;
     site.grow(3).await;
     site.faults()
-        .plan_times(TRIES_MAX as usize, Operation::Get, SECOND, &killed());
+        .plan_times(READ_TRIES_MAX as usize, Operation::Get, SECOND, &killed());
     let failed = site.try_replica(Access::ReadWrite).await;
     assert!(
         matches!(failed, Err(JournalError::Store(StoreError::Unknown { .. }))),
@@ -255,6 +255,18 @@ pub async fn a_failed_read_is_not_an_empty_journal(site: Site) {
     let failed = site.try_replica(Access::ReadWrite).await;
     assert_eq!(failed.err(), Some(JournalError::Store(denied)));
     assert_eq!(site.replica().await.state().sequence, Sequence(3));
+}
+
+/// Trap: one 503 at the start ended a run that had all the time in the world.
+pub async fn a_read_without_a_clear_answer_is_asked_again(site: Site) {
+    site.begun().await.close().await;
+    site.grow(3).await;
+    let faults = site.faults();
+    faults.plan_times(3, Operation::List, "snapshots", &killed());
+    faults.plan_times(3, Operation::Get, "format", &killed());
+    faults.plan_times(3, Operation::Get, SECOND, &killed());
+    let replica = site.replica().await;
+    assert_eq!((replica.state().sequence, faults.faults_left()), (Sequence(3), 0));
 }
 
 /// Trap: a short body, or a wrong one after a retry in mid-body.

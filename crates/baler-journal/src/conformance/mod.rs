@@ -264,6 +264,7 @@ macro_rules! store_conformance {
             a_replica_out_of_patience_stops_for_good,
             a_refused_write_is_an_error_and_leaves_nothing_pending,
             a_failed_read_is_not_an_empty_journal,
+            a_read_without_a_clear_answer_is_asked_again,
             short_and_flipped_reads_are_read_again,
             a_read_only_open_never_writes,
             an_idle_replica_asks_nothing,

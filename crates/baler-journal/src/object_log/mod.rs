@@ -4,6 +4,7 @@
 mod append;
 mod boundary;
 mod names;
+mod patience;
 mod root;
 
 use std::sync::Arc;
@@ -14,13 +15,13 @@ use baler_core::time::StoreTime;
 use bytes::Bytes;
 use futures::TryStreamExt;
 
-use crate::backoff;
 use crate::counters::Counters;
 use crate::entry::{Entry, Proposal};
 use crate::error::JournalError;
 use crate::journal::{Appended, Journal};
-use crate::limits::{BLOCK, TRIES_MAX};
+use crate::limits::BLOCK;
 use crate::store::{ObjectMeta, Store, StoreError};
+use patience::patiently;
 
 /// Whether the log may be written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,17 +67,12 @@ impl ObjectLog {
 
     /// The object's content, whole; `None` if there is no such object.
     async fn fetch(&self, path: &str) -> Result<Option<(ObjectMeta, Bytes)>, JournalError> {
-        for try_number in 0.. {
-            match self.store.get(path).await.and_then(crate::store::Object::whole) {
-                Ok(object) => return Ok(Some(object)),
-                Err(StoreError::NotFound { .. }) => return Ok(None),
-                Err(StoreError::Unknown { .. }) if try_number + 1 < TRIES_MAX => {
-                    backoff::pause(try_number).await
-                }
-                Err(error) => return Err(error.into()),
-            }
+        let read = async || self.store.get(path).await.and_then(crate::store::Object::whole);
+        match patiently(read).await {
+            Ok(object) => Ok(Some(object)),
+            Err(StoreError::NotFound { .. }) => Ok(None),
+            Err(error) => Err(error.into()),
         }
-        unreachable!("the last try returns")
     }
 
     /// The entry in a slot. What does not add up is fetched once more: the damage may have happened on the way.
@@ -98,10 +94,13 @@ impl ObjectLog {
 
     /// The numbers of the objects in a folder whose names come after this one, in order.
     async fn numbers(&self, folder: &str, after: &str) -> Result<Vec<u64>, JournalError> {
-        self.counters.lists.add_one();
-        let listed = self.store.list(&names::folder(folder), after);
-        let numbers = listed.try_filter_map(async |meta| Ok(names::number(&meta.path)));
-        let mut numbers: Vec<u64> = numbers.try_collect().await?;
+        let list = async || {
+            self.counters.lists.add_one();
+            let listed = self.store.list(&names::folder(folder), after);
+            let numbers = listed.try_filter_map(async |meta| Ok(names::number(&meta.path)));
+            numbers.try_collect().await
+        };
+        let mut numbers: Vec<u64> = patiently(list).await?;
         numbers.sort_unstable();
         Ok(numbers)
     }
@@ -120,7 +119,7 @@ impl Journal for ObjectLog {
 
     async fn modified(&self, sequence: Sequence) -> Result<Option<StoreTime>, JournalError> {
         self.counters.time_checks.add_one();
-        match self.store.head(&names::entry(sequence)).await {
+        match patiently(async || self.store.head(&names::entry(sequence)).await).await {
             Ok(meta) => Ok(Some(meta.identity.modified)),
             Err(StoreError::NotFound { .. }) => Ok(None),
             Err(error) => Err(error.into()),

@@ -7,6 +7,7 @@ use futures::future::join_all;
 use serde::{Deserialize, Serialize};
 
 use super::names;
+use super::patience::patiently;
 use crate::checksum::Checksum;
 use crate::error::JournalError;
 use crate::limits::{FORMAT, PROBE_NAMES, PROBE_WRITERS, PROBE_WRITERS_LOCAL};
@@ -54,7 +55,7 @@ async fn check_not_newer(store: &dyn Store) -> Result<(), JournalError> {
 }
 
 async fn exists(store: &dyn Store, path: &str) -> Result<bool, JournalError> {
-    match store.get(path).await {
+    match patiently(async || store.get(path).await).await {
         Ok(_) => Ok(true),
         Err(StoreError::NotFound { .. }) => Ok(false),
         Err(error) => Err(error.into()),

@@ -13,7 +13,7 @@ use serde::Serialize;
 use super::{exit_code, print_json};
 use crate::cli::GcArgs;
 use crate::collector;
-use crate::depot::{Found, Namer};
+use crate::depot::{Depot, Found, Namer};
 use crate::folder::{lock, scratch};
 use crate::report::{bytes, count};
 use crate::root::{Root, machine_now};
@@ -44,6 +44,9 @@ async fn collect(args: &GcArgs) -> Result<ExitCode> {
     }
     let mut collected = collector::collect(&root, grace).await?;
     collected.deleted += tidy_folder(&root)?;
+    if args.full {
+        collected.deleted += sweep_probes(&root, grace).await?;
+    }
     root.replica.clone().close().await;
     match args.json {
         true => print_json(&collected)?,
@@ -81,6 +84,15 @@ fn tidy_folder(root: &Root) -> Result<u64> {
         .filter_map(|watcher| watcher.host.as_ref());
     lock::remove_forgotten(folder, locks)?;
     Ok(removed)
+}
+
+/// In a bucket every name costs a request, so that only `--full` looks for what dead probes left.
+async fn sweep_probes(root: &Root, grace: Grace) -> Result<u64> {
+    let Depot::Bucket(bucket) = &root.site.root else {
+        return Ok(0);
+    };
+    let present = (grace == Grace::Kept).then(|| root.replica.state().time);
+    Ok(bucket.sweep_probes(present).await?)
 }
 
 fn grace(args: &GcArgs) -> Grace {

@@ -62,6 +62,8 @@ pub struct RunReport {
     pub bytes_in: u64,
     /// Bytes of the files that replaced them.
     pub bytes_out: u64,
+    /// Bytes that it wrote and that no job counts on: another process was quicker, or something had changed.
+    pub bytes_wasted: u64,
     /// Files that its jobs replaced.
     pub files_in: u64,
     /// Files that replaced them.
@@ -96,6 +98,10 @@ pub struct RunReport {
     pub error: Option<String>,
     /// How long it took.
     pub seconds: f64,
+    /// Entries that it added to the journal.
+    pub appends: u64,
+    /// Times that another process added one first.
+    pub append_conflicts: u64,
     /// Objects that are set aside or otherwise wait for `gc`.
     pub set_aside: u64,
 }

@@ -16,7 +16,8 @@ use baler_core::state::{State, Table};
 use baler_core::table::{Catalog, Replaced, TableSpec};
 use baler_core::time::StoreTime;
 use baler_journal::replica::Settings;
-use baler_journal::{Access, ObjectLog, Replica};
+use baler_journal::store::StoreError;
+use baler_journal::{Access, JournalError, ObjectLog, Replica};
 
 use crate::depot::Depot;
 use crate::settings::{TableSettings, Usage};
@@ -232,8 +233,15 @@ async fn open_replica(root: &Depot, access: Access) -> Result<Replica> {
 
 /// A root whose making was cut short has a folder for its journal, and nothing in it.
 async fn create_replica(root: &Depot) -> Result<Replica> {
-    let advice = || format!("{root} cannot be made a root: if it is only to be read, give --output");
-    let replica = open_replica(root, Access::ReadWrite).await.with_context(advice)?;
+    let replica = open_replica(root, Access::ReadWrite).await.map_err(|error| {
+        match error.downcast_ref::<JournalError>() {
+            Some(JournalError::Store(StoreError::Denied { .. } | StoreError::ReadOnly { .. })) => error
+                .context(format!(
+                    "{root} cannot be made a root: if it is only to be read, give --output"
+                )),
+            _ => error,
+        }
+    })?;
     if replica.state().journal.is_none() {
         replica
             .submit(Request::CreateJournal(JournalId(rand::random())))

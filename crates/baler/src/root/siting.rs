@@ -40,7 +40,16 @@ pub(super) async fn to_compact(location: &Location, settings: &TableSettings) ->
 /// The same for a dry run: an output that does not exist yet is looked at as if it were empty.
 pub(super) async fn to_look(location: &Location, settings: &TableSettings) -> Result<Sited> {
     match &settings.output {
-        None => in_place(location, settings).await,
+        None => {
+            let root = open(location, Place::Root, settings)?;
+            let known = has_journal(&root).await?;
+            // The listing that follows refuses what it meets, and nothing is written before its end.
+            match &root {
+                Depot::Bucket(bucket) if !known => bucket_refuse::check_above(bucket).await?,
+                _ => check_root(&root, known).await?,
+            }
+            Ok(in_root(root, known))
+        }
         Some(output @ Location::Local(path)) if !path.is_dir() => {
             let source = open(location, Place::Source, settings)?;
             check_overlap(&source, output)?;
@@ -66,11 +75,15 @@ async fn in_place(location: &Location, settings: &TableSettings) -> Result<Sited
     let root = open(location, Place::Root, settings)?;
     let known = has_journal(&root).await?;
     check_root(&root, known).await?;
-    Ok(Sited {
+    Ok(in_root(root, known))
+}
+
+fn in_root(root: Depot, known: bool) -> Sited {
+    Sited {
         site: Site { root, source: None },
         catalog: Catalog::InPlace,
         known,
-    })
+    }
 }
 
 async fn with_output(source: Depot, root: Depot) -> Result<Sited> {

@@ -53,6 +53,7 @@ fn checked(
         }),
     };
     let state = Some((body, 0u64, wrong));
+    // Whoever collects an empty body asks once more after its end.
     stream::unfold(state, move |state| async move {
         let (mut body, came, wrong) = state?;
         match body.next().await {
@@ -68,5 +69,6 @@ fn checked(
             None => None,
         }
     })
+    .fuse()
     .boxed()
 }

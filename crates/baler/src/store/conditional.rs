@@ -16,6 +16,9 @@ use super::{DeleteIf, Purpose, Scheme};
 
 const IF_GENERATION: HeaderName = HeaderName::from_static("x-goog-if-generation-match");
 
+/// Probes that a collector may spoil before the store is given up.
+const PROBES_MAX: u32 = 3;
+
 impl Bucket {
     /// Deletes the object if it is still this version. A store that cannot do that deletes nothing.
     pub async fn delete_if(&self, path: &str, expected: &Identity) -> Result<DeleteIf, StoreError> {
@@ -37,9 +40,19 @@ impl Bucket {
     }
 
     async fn probe_delete(&self) -> Result<bool, StoreError> {
+        for _ in 1..PROBES_MAX {
+            if let Some(found) = self.probe_delete_once().await? {
+                return Ok(found);
+            }
+        }
+        Ok(self.probe_delete_once().await?.unwrap_or(false))
+    }
+
+    /// `None` if the object vanished under the probe: a collector that waits for nobody took it away.
+    async fn probe_delete_once(&self) -> Result<Option<bool>, StoreError> {
         let path = format!("_baler/probe/delete-{:032x}", rand::random::<u128>());
         let found = self.probe_delete_of(&path).await;
-        if !matches!(found, Ok(true)) {
+        if !matches!(found, Ok(Some(true))) {
             let left = self
                 .objects(Purpose::Probe)
                 .delete(&Path::from(path.as_str()))
@@ -49,18 +62,25 @@ impl Bucket {
         found
     }
 
-    async fn probe_delete_of(&self, path: &str) -> Result<bool, StoreError> {
+    async fn probe_delete_of(&self, path: &str) -> Result<Option<bool>, StoreError> {
         let first = self.write_probe(path, "first").await?;
         let second = self.write_probe(path, "the second version").await?;
-        if self.delete_version(Purpose::Probe, path, &first).await? != DeleteIf::Changed {
-            return Ok(false);
+        match self.delete_version(Purpose::Probe, path, &first).await? {
+            DeleteIf::Changed => {}
+            DeleteIf::Missing => return Ok(None),
+            DeleteIf::Deleted | DeleteIf::Unsupported => return Ok(Some(false)),
         }
-        if self.identity_for(Purpose::Probe, path).await?.as_ref() != Some(&second) {
-            return Ok(false);
+        match self.identity_for(Purpose::Probe, path).await? {
+            Some(found) if found == second => {}
+            Some(_) => return Ok(Some(false)),
+            None => return Ok(None),
         }
         let deleted = self.delete_version(Purpose::Probe, path, &second).await?;
         let left = self.identity_for(Purpose::Probe, path).await?;
-        Ok(deleted == DeleteIf::Deleted && left.is_none())
+        match deleted {
+            DeleteIf::Missing => Ok(None),
+            deleted => Ok(Some(deleted == DeleteIf::Deleted && left.is_none())),
+        }
     }
 
     async fn write_probe(&self, path: &str, text: &'static str) -> Result<Identity, StoreError> {

@@ -82,6 +82,7 @@ impl Reader {
                 Err(error) => Some((Err(error), None)),
             }
         })
+        .fuse()
         .boxed()
     }
 

@@ -1,7 +1,7 @@
 //! One try at a range: merge, look at the inputs once more, finish, publish.
 
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use anyhow::{Context, Result, anyhow};
 use baler_core::event::{Quarantined, ReleaseReason};
@@ -43,6 +43,8 @@ pub(super) struct Attempt {
     pub(super) progress: ProgressView,
     pub(super) drain: Arc<AtomicBool>,
     pub(super) watch: Arc<Watch>,
+    /// Bytes that attempts wrote for nothing.
+    pub(super) wasted: Arc<AtomicU64>,
 }
 
 impl Attempt {
@@ -65,9 +67,23 @@ impl Attempt {
         let outcome = self.tell(ending).await?;
         match outcome {
             Outcome::Committed(_) => meter.complete(),
-            _ => meter.take_back(),
+            _ if self.is_counted_on() => meter.take_back(),
+            _ => {
+                self.wasted.fetch_add(meter.written(), Ordering::Relaxed);
+                meter.take_back();
+            }
         }
         Ok(outcome)
+    }
+
+    /// Whether an open job has what this attempt wrote, and only waits to be published.
+    fn is_counted_on(&self) -> bool {
+        let state = self.root.replica.state();
+        let job = state.jobs.get(&self.grant.job.id);
+        job.is_some_and(|job| {
+            job.finished()
+                .any(|(_, finished)| finished.token == self.grant.token)
+        })
     }
 
     fn order(&self) -> Result<engine::Order> {

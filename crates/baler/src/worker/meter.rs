@@ -48,6 +48,11 @@ impl Meter {
         self.show(after / 2 - before / 2);
     }
 
+    /// Bytes of outputs written so far.
+    pub(super) fn written(&self) -> u64 {
+        self.written.load(Ordering::Relaxed)
+    }
+
     /// It came to its end.
     pub(super) fn complete(&self) {
         self.progress

@@ -8,7 +8,7 @@ mod publishing;
 mod sink;
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, anyhow};
@@ -50,6 +50,8 @@ pub struct Work {
     pub begun: usize,
     /// Jobs that ended without effect.
     pub cancelled: u64,
+    /// Bytes it wrote that no job counts on.
+    pub wasted: u64,
     /// Whether a bound left work undone.
     pub bounded: bool,
     /// Why it could not go on.
@@ -80,6 +82,7 @@ impl Worker {
         let mut running: JoinSet<Result<Outcome>> = JoinSet::new();
         let mut bytes_left = scope.bytes_left;
         let mut faults = 0;
+        let wasted = Arc::new(AtomicU64::new(0));
         loop {
             let stopping = self.drain.load(Ordering::Relaxed) || work.failed.is_some();
             let slots = self.settings.workers - running.len();
@@ -94,13 +97,14 @@ impl Worker {
                 for grant in self.poll(slots, scope, &mut work).await? {
                     bytes_left = bytes_left.map(|left| left.saturating_sub(newly_planned(&grant)));
                     work.begun += usize::from(grant.range == RangeId::Keys(0));
-                    running.spawn(self.begin(grant));
+                    running.spawn(self.begin(grant, wasted.clone()));
                 }
             }
             let Some(ended) = running.join_next().await else {
                 if !stopping && !work.bounded && self.waited_for_the_store(&scope).await? {
                     continue;
                 }
+                work.wasted = wasted.load(Ordering::Relaxed);
                 return Ok(work);
             };
             match ended.map_err(|panic| anyhow!("a merge panicked: {panic}"))?? {
@@ -169,7 +173,7 @@ impl Worker {
         }
     }
 
-    fn begin(&self, grant: Grant) -> impl Future<Output = Result<Outcome>> + use<> {
+    fn begin(&self, grant: Grant, wasted: Arc<AtomicU64>) -> impl Future<Output = Result<Outcome>> + use<> {
         let attempt = attempt::Attempt {
             root: self.root.clone(),
             grant,
@@ -178,6 +182,7 @@ impl Worker {
             progress: self.progress.clone(),
             drain: self.drain.clone(),
             watch: self.watch.clone(),
+            wasted,
         };
         attempt.run()
     }

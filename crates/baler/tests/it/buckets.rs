@@ -52,6 +52,18 @@ async fn an_object_has_one_identity_however_it_is_learned() {
     }
 }
 
+/// Trap: a listing or a journal with an object of no bytes in it ended the process.
+#[tokio::test]
+async fn an_object_without_bytes_is_read() {
+    for place in Place::all().await {
+        let bucket = place.open("p");
+        write(&bucket, "empty", "").await;
+        assert_eq!(read(&bucket, "empty").await.as_deref(), Some(""), "{}", place.url);
+        let entry = bucket.journal_store().get("empty").await.unwrap();
+        assert!(entry.bytes.is_empty());
+    }
+}
+
 #[tokio::test]
 async fn only_a_missing_object_is_missing() {
     for place in Place::all().await {

@@ -13,4 +13,6 @@ mod kills;
 mod memory;
 mod odd_files;
 mod refusals;
+#[cfg(feature = "cloud")]
+mod stores;
 mod takeover;

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::sync::Arc;
@@ -13,6 +14,7 @@ use arrow::datatypes::{DataType, Field, Schema};
 use arrow::util::display::array_value_to_string;
 use parquet::arrow::ArrowWriter;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use parquet::file::reader::ChunkReader;
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -142,32 +144,48 @@ pub(crate) fn ended(output: Output) -> Ended {
 }
 
 pub(crate) fn write_rows(path: &Path, rows: &[(i64, i64, &str)]) {
+    write_columns(path, columns_of(rows));
+}
+
+/// The same file, in memory.
+pub(crate) fn parquet_of(rows: &[(i64, i64, &str)]) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    write_parquet(&mut bytes, columns_of(rows));
+    bytes
+}
+
+fn columns_of(rows: &[(i64, i64, &str)]) -> Vec<(&'static str, ArrayRef)> {
     let key: Int64Array = rows.iter().map(|row| Some(row.0)).collect();
     let seq: Int64Array = rows.iter().map(|row| Some(row.1)).collect();
     let text: StringArray = rows.iter().map(|row| Some(row.2)).collect();
-    write_columns(
-        path,
-        vec![
-            ("key", Arc::new(key)),
-            ("seq", Arc::new(seq)),
-            ("text", Arc::new(text)),
-        ],
-    );
+    vec![
+        ("key", Arc::new(key)),
+        ("seq", Arc::new(seq)),
+        ("text", Arc::new(text)),
+    ]
 }
 
 pub(crate) fn write_columns(path: &Path, columns: Vec<(&str, ArrayRef)>) {
+    write_parquet(File::create(path).unwrap(), columns);
+}
+
+fn write_parquet(to: impl Write + Send, columns: Vec<(&str, ArrayRef)>) {
     let field = |(name, array): &(&str, ArrayRef)| Field::new(*name, array.data_type().clone(), true);
     let schema = Arc::new(Schema::new(columns.iter().map(field).collect::<Vec<_>>()));
     let arrays = columns.into_iter().map(|(_, array)| array).collect();
     let batch = RecordBatch::try_new(schema.clone(), arrays).unwrap();
-    let mut writer = ArrowWriter::try_new(File::create(path).unwrap(), schema, None).unwrap();
+    let mut writer = ArrowWriter::try_new(to, schema, None).unwrap();
     writer.write(&batch).unwrap();
     writer.close().unwrap();
 }
 
 /// A row as text, columns by name, without those that are null.
 pub(crate) fn rows_of(path: &Path) -> Vec<String> {
-    let reader = ParquetRecordBatchReaderBuilder::try_new(File::open(path).unwrap())
+    rows_in(File::open(path).unwrap())
+}
+
+pub(crate) fn rows_in(file: impl ChunkReader + 'static) -> Vec<String> {
+    let reader = ParquetRecordBatchReaderBuilder::try_new(file)
         .unwrap()
         .build()
         .unwrap();

@@ -5,6 +5,7 @@ mod delete;
 mod error;
 mod input;
 mod output;
+mod probes;
 mod publish;
 pub(crate) mod refuse;
 mod walk;
@@ -15,6 +16,7 @@ use std::sync::Arc;
 
 use baler_core::file::{Digest, File, FilePath, Identity, Origin, Place};
 use baler_core::ids::JournalId;
+use baler_core::time::StoreTime;
 use baler_merge::{Facts, FileError, Input, Output};
 use futures::stream::BoxStream;
 use object_store::ObjectStore;
@@ -126,6 +128,11 @@ impl BucketDepot {
                 tracing::warn!("unfinished uploads below {folder} may be left: {error}");
             }
         }
+    }
+
+    /// Takes away what probes left that died; without a present, all there is.
+    pub(crate) async fn sweep_probes(&self, present: Option<StoreTime>) -> Result<u64, BucketError> {
+        probes::sweep(self, present).await
     }
 
     pub(super) async fn checksum(&self, path: &FilePath) -> Result<Digest, BucketError> {

@@ -43,7 +43,8 @@ pub(crate) async fn check_source(depot: &BucketDepot) -> Result<()> {
     check_above(depot).await
 }
 
-async fn check_above(depot: &BucketDepot) -> Result<()> {
+/// Checks what lies above, where a listing of everything follows anyway.
+pub(crate) async fn check_above(depot: &BucketDepot) -> Result<()> {
     let url = depot.bucket.url();
     for above in ancestors(url) {
         let bucket = Bucket::open(&above)?;
