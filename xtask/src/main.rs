@@ -7,6 +7,7 @@ mod workspace;
 
 mod purity;
 mod text;
+mod traps;
 mod verify;
 
 mod interop;

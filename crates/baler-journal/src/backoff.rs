@@ -6,9 +6,26 @@ use crate::limits::{BACKOFF_MAX, BACKOFF_MIN};
 
 /// Sleeps before try number `try_number` (counted from 0) is made again.
 pub(crate) async fn pause(try_number: u32) {
-    let longest = BACKOFF_MIN
-        .saturating_mul(1 << try_number.min(16))
-        .min(BACKOFF_MAX);
-    let micros = rand::random_range(0..=longest.as_micros() as u64);
+    let micros = rand::random_range(0..=longest(try_number).as_micros() as u64);
     tokio::time::sleep(Duration::from_micros(micros)).await;
+}
+
+fn longest(try_number: u32) -> Duration {
+    BACKOFF_MIN
+        .saturating_mul(1 << try_number.min(16))
+        .min(BACKOFF_MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Trap: with retries that never back off, nobody else gets in.
+    #[test]
+    fn waits_double_up_to_a_bound() {
+        assert_eq!(longest(0), BACKOFF_MIN);
+        assert_eq!(longest(3), 8 * BACKOFF_MIN);
+        assert_eq!(longest(12), BACKOFF_MAX);
+        assert_eq!(longest(u32::MAX), BACKOFF_MAX);
+    }
 }

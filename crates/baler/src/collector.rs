@@ -86,7 +86,10 @@ pub async fn collect(root: &Root, grace: Grace) -> Result<Collected> {
     }
     sweep(root, grace).await?;
     let mut collected = delete_due(root, grace).await?;
-    sweep(root, grace).await?;
+    collected.failed.extend(sweep(root, grace).await?);
+    for NamedReason { path, reason } in &collected.failed {
+        tracing::warn!("{path} stays for now: {reason}");
+    }
     collected.put_back.extend(put_back);
     Ok(collected)
 }
@@ -111,9 +114,10 @@ fn would_be_ripe(state: &State) -> bool {
     garbage || state.leftovers.values().any(swept)
 }
 
-async fn sweep(root: &Root, grace: Grace) -> Result<()> {
+/// Looks for what ended attempts have left. Answers with what could not be looked at, which stays for the next time.
+async fn sweep(root: &Root, grace: Grace) -> Result<Vec<NamedReason>> {
     let leftovers: Vec<Leftover> = root.replica.state().leftovers.values().cloned().collect();
-    let mut reports = Vec::new();
+    let (mut reports, mut failed) = (Vec::new(), Vec::new());
     for leftover in leftovers {
         let attempt = leftover.attempt;
         let nothing_found = Request::ReportSweep {
@@ -126,7 +130,16 @@ async fn sweep(root: &Root, grace: Grace) -> Result<()> {
             continue;
         }
         let folders = root.replica.state().leftover_folders(&leftover);
-        let found = root.site.root.left_behind(&folders).await?;
+        let found = match root.site.root.left_behind(&folders).await {
+            Ok(found) => found,
+            Err(error) => {
+                failed.push(NamedReason {
+                    path: folders.join(", "),
+                    reason: error.to_string(),
+                });
+                continue;
+            }
+        };
         if found.is_empty() {
             root.site.root.tidy(&folders).await;
         }
@@ -140,7 +153,7 @@ async fn sweep(root: &Root, grace: Grace) -> Result<()> {
         }
     }
     futures::future::try_join_all(reports).await?;
-    Ok(())
+    Ok(failed)
 }
 
 async fn delete_due(root: &Root, grace: Grace) -> Result<Collected> {

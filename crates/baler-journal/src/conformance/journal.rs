@@ -5,7 +5,7 @@ use baler_core::request::{Refusal, Reply, Request};
 use baler_core::state::State;
 use futures::future::join_all;
 
-use super::{JOURNAL, Site, add_file, create_table, first_proposal, pin, tick_proposal};
+use super::{JOURNAL, Site, add_file, create_table, first_proposal, pin, poll, tick_proposal};
 use crate::error::JournalError;
 use crate::journal::Appended;
 use crate::object_log::Access;
@@ -117,6 +117,36 @@ pub async fn sixteen_racing_replicas_agree(site: Site) {
     assert_eq!(states[0].tables.len(), 32);
     assert!(states.iter().all(|state| *state == states[0]));
     assert_eq!(site.replica().await.state(), states[0]);
+}
+
+/// Trap: planning from a cached catalog compacts the same files twice. Each plans on what it knows, and commits only
+/// what still holds.
+pub async fn of_sixteen_who_plan_from_one_state_one_gets_the_job(site: Site) {
+    let replica = site.begun().await;
+    assert_eq!(replica.submit(create_table("t", 60)).await, Ok(Reply::Done));
+    for file in ["a", "b", "c", "d"] {
+        let evidence = replica.state().sequence;
+        let added = replica.submit(add_file("t", file, evidence)).await;
+        assert!(matches!(added, Ok(Reply::Added(added)) if added.added == 1));
+    }
+    let mut pollers = Vec::new();
+    for _ in 0..16 {
+        pollers.push(site.replica().await);
+    }
+    let polls = pollers.iter().zip(1..).map(|(poller, watcher)| {
+        let poller = poller.clone();
+        tokio::spawn(async move { poller.submit(poll(watcher)).await })
+    });
+    let mut granted = 0;
+    for polled in join_all(polls).await {
+        match polled.expect("no panic") {
+            Ok(Reply::Granted(grants)) => granted += grants.len(),
+            other => panic!("a poll was answered {other:?}"),
+        }
+    }
+    assert_eq!(granted, 1);
+    let state = replica.catch_up().await.expect("reads");
+    assert_eq!((state.jobs.len(), state.watchers.len()), (1, 1));
 }
 
 /// The journal's id is the first entry's.

@@ -12,8 +12,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use baler_core::file::{File, FilePath, Identity, Level, Origin};
-use baler_core::ids::{JournalId, Partition, Sequence, TableName};
-use baler_core::request::{Reply, Request};
+use baler_core::ids::{JournalId, Partition, Sequence, TableName, WatcherId, WorkerId};
+use baler_core::request::{Poll, Reply, Request, Scope};
 use baler_core::state::State;
 use baler_core::table::{Catalog, MergeSpec, Policy, Replaced, Rewritten, TableSpec};
 use baler_core::time::{Millis, StoreTime};
@@ -199,6 +199,18 @@ pub fn pin() -> Request {
     }
 }
 
+/// A worker that is its own watcher asks for one range.
+pub fn poll(watcher: u128) -> Request {
+    Request::Poll(Poll {
+        worker: WorkerId::from("worker"),
+        watcher: WatcherId(watcher),
+        embedded: true,
+        host: None,
+        slots: 1,
+        scope: Scope::default(),
+    })
+}
+
 /// The first entry of a journal, on offer.
 pub fn first_proposal(journal: JournalId) -> Proposal {
     let events = vec![baler_core::Event::JournalCreated { journal }];
@@ -230,6 +242,7 @@ macro_rules! journal_conformance {
             the_same_bytes_offered_twice_are_one_entry,
             of_sixteen_racing_appenders_one_wins_each_slot,
             sixteen_racing_replicas_agree,
+            of_sixteen_who_plan_from_one_state_one_gets_the_job,
             two_makers_of_a_journal_agree_on_one,
             a_reopened_journal_has_the_same_state,
             requests_that_wait_share_an_append_and_are_decided_in_order,

@@ -11,7 +11,7 @@ use futures::stream::BoxStream;
 
 /// Checks, then acts: right when asked in turn, wrong when raced. So are some real stores.
 #[derive(Debug, Default)]
-struct CheckThenAct(MemoryStore);
+struct CheckThenAct(Arc<MemoryStore>);
 
 #[async_trait]
 impl Store for CheckThenAct {
@@ -75,6 +75,21 @@ async fn a_store_that_checks_first_and_writes_then_is_refused() {
     );
 }
 
+/// Trap: a root is made through one endpoint and opened through another (a gateway, a cache) that keeps no conditions.
+#[tokio::test]
+async fn a_known_root_is_probed_again_through_another_endpoint() {
+    let store = CheckThenAct::default();
+    let honest = store.0.clone();
+    ObjectLog::open(honest.clone(), Access::ReadWrite).await.unwrap();
+    let refused = ObjectLog::open(Arc::new(store), Access::ReadWrite).await;
+    assert!(
+        matches!(refused, Err(JournalError::UnsafeStore(_))),
+        "{refused:?}"
+    );
+    let as_before = ObjectLog::open(honest, Access::ReadWrite).await;
+    assert!(as_before.is_ok());
+}
+
 #[tokio::test]
 async fn a_made_root_records_its_format_and_the_probe() {
     let store = Arc::new(MemoryStore::default());
@@ -103,6 +118,15 @@ async fn a_read_only_directory_is_refused_before_anything_else() {
     let opened = ObjectLog::open(Arc::new(store), Access::ReadOnly).await;
     assert_eq!(opened.err(), Some(JournalError::NotCreated));
     assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0);
+}
+
+/// Trap: `object_store`'s directory syncs nothing unless it is told to. No test can cut the power, so this one asks the
+/// client how it was set up.
+#[test]
+fn a_directory_syncs_what_it_writes() {
+    let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let store = format!("{:?}", LocalStore::open(directory.path()).unwrap());
+    assert!(store.contains("fsync: true"), "{store}");
 }
 
 /// A crash may leave a temporary file beside an entry; it is never listed, and in nobody's way.

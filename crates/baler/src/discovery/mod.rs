@@ -177,3 +177,76 @@ async fn missing(site: &Site, table: &Table, met: &BTreeSet<FilePath>) -> Result
     let lost: Vec<Option<FilePath>> = asked.try_collect().await?;
     Ok(lost.into_iter().flatten().collect())
 }
+
+#[cfg(test)]
+mod tests {
+    use baler_core::file::{File, Identity, Level, Origin};
+    use baler_core::ids::JournalId;
+    use baler_core::table::Catalog;
+
+    use super::*;
+    use crate::depot::Depot;
+    use crate::folder::Folder;
+    use crate::root::{TABLE, pretend};
+    use crate::settings::TableSettings;
+
+    fn file(name: &str) -> Arc<File> {
+        Arc::new(File {
+            path: FilePath::in_root(name),
+            identity: Identity {
+                tag: "1".into(),
+                bytes: 4,
+                modified: machine_now(),
+            },
+            partition: Partition::from(""),
+            level: Level(0),
+            rows: 1,
+            keys: None,
+            times: None,
+            digest: None,
+            checksum: None,
+            origin: Origin::Foreign,
+            added: Sequence(0),
+            apart: None,
+        })
+    }
+
+    /// A table of these files, as if a listing had met them.
+    fn state_of(files: Vec<Arc<File>>) -> State {
+        let table = TableName::from(TABLE);
+        let spec = Arc::new(TableSettings::unsaid().fresh(Catalog::InPlace, Default::default()));
+        let mut state = State::default();
+        state.open_batch(None);
+        for request in [
+            Request::CreateJournal(JournalId(1)),
+            Request::CreateTable {
+                table: table.clone(),
+                spec,
+            },
+            Request::AddFiles {
+                table,
+                evidence: Sequence(0),
+                files,
+            },
+        ] {
+            pretend(&mut state, &request);
+        }
+        state
+    }
+
+    /// Trap: a listing is stale or incomplete, and what it does not show is taken for deleted.
+    #[tokio::test]
+    async fn a_file_that_the_listing_missed_is_asked_for_before_it_is_let_go() {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::write(dir.path().join("there.parquet"), "PAR1").unwrap();
+        let state = state_of(vec![file("there.parquet"), file("gone.parquet")]);
+        let site = Site {
+            root: Depot::Folder(Arc::new(Folder::open_root(dir.path()).unwrap())),
+            source: None,
+        };
+        let table = &state.tables[&TableName::from(TABLE)];
+        assert_eq!(table.files.len(), 2);
+        let lost = missing(&site, table, &BTreeSet::new()).await.unwrap();
+        assert_eq!(lost, [FilePath::in_root("gone.parquet")]);
+    }
+}

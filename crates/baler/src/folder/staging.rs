@@ -212,6 +212,17 @@ mod tests {
         assert_eq!(found, [staged.path]);
     }
 
+    /// Workers delete nothing: an attempt that fails may be one whose result counts already.
+    #[test]
+    fn what_a_failed_attempt_wrote_is_left_to_the_collector() {
+        let (_dir, folder) = root();
+        let mut file = StagedFile::create(&folder, attempt().staged(0)).unwrap();
+        file.write_all(b"rows").unwrap();
+        drop(file);
+        let found = left_behind(&folder, &[attempt().staging_folder()]).unwrap();
+        assert_eq!(found, [attempt().staged(0)]);
+    }
+
     #[test]
     fn an_attempt_writes_each_part_once() {
         let (_dir, folder) = root();

@@ -1,8 +1,9 @@
 //! What Baler will not do, and what it says instead.
 
 use std::fs;
+use std::process::Stdio;
 
-use crate::support::{Ended, Scene};
+use crate::support::{Ended, Scene, ended};
 
 fn assert_refused(run: &Ended, code: i32, says: &str) {
     assert_eq!(run.code, code, "{run:?}");
@@ -42,6 +43,25 @@ fn a_root_inside_a_root_is_refused() {
     assert!(!scene.path("data/inner/_baler").exists());
     let around = scene.baler(&["compact", ".", "--settle", "0s"]);
     assert_eq!(around.code, 1, "{around:?}");
+}
+
+/// Neither is there when the other looks: only a second look, after the first entry is written, tells them.
+#[test]
+fn of_two_overlapping_roots_made_at_once_not_both_are_taken() {
+    for _ in 0..10 {
+        let scene = Scene::new();
+        scene.write("data/a.parquet", &[(1, 1, "a")]);
+        scene.write("data/inner/b.parquet", &[(2, 1, "b")]);
+        let compact = |root| {
+            let mut command = scene.command(&["compact", root, "--settle", "0s"]);
+            let piped = command.stdout(Stdio::piped()).stderr(Stdio::piped());
+            piped.spawn().unwrap()
+        };
+        let both = [compact("data"), compact("data/inner")];
+        let ends = both.map(|child| ended(child.wait_with_output().unwrap()));
+        assert!(ends.iter().any(|end| end.code == 1), "{ends:?}");
+        assert_eq!(scene.rows("data").len(), 2);
+    }
 }
 
 #[test]

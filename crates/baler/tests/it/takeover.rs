@@ -1,7 +1,12 @@
 //! What a process that died left behind is taken over at once; what a living one holds is left alone.
 
-use std::process::Stdio;
+use std::fs;
+use std::path::PathBuf;
+use std::process::{Child, Stdio};
+use std::thread;
 use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process};
 
 use crate::compaction::assert_no_orphans;
 use crate::support::{Scene, ended};
@@ -82,8 +87,7 @@ fn an_interrupted_run_gives_back_what_it_holds_and_says_so() {
         .spawn()
         .unwrap();
     scene.wait_for_merge("data");
-    let pid = rustix::process::Pid::from_raw(i32::try_from(child.id()).unwrap()).unwrap();
-    rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
+    send(&child, Signal::TERM);
     let end = ended(child.wait_with_output().unwrap());
     if end.number("jobs") == 0 {
         assert_eq!(
@@ -103,6 +107,100 @@ fn an_interrupted_run_gives_back_what_it_holds_and_says_so() {
     );
     assert_eq!(scene.compact(&[]).code, 0);
     assert_eq!(scene.rows("data"), before);
+}
+
+/// Trap: a zombie wakes up after another took its job over, and finishes it a second time.
+#[test]
+fn a_run_that_slept_past_its_lease_counts_for_nothing() {
+    let scene = Scene::new();
+    scene.write_many(40, 20_000);
+    let before = scene.rows("data");
+    let sleeper = merge_with_lease(&scene, "1s");
+    wait_for_attempts(&scene, 1);
+    send(&sleeper, Signal::STOP);
+    let heir = merge_with_lease(&scene, "1s");
+    wait_for_attempts(&scene, 2);
+    send(&sleeper, Signal::CONT);
+    let heir = ended(heir.wait_with_output().unwrap());
+    assert_eq!((heir.code, heir.number("jobs")), (0, 1), "{heir:?}");
+    let woken = ended(sleeper.wait_with_output().unwrap());
+    assert_eq!((woken.code, woken.number("jobs")), (0, 0), "{woken:?}");
+    assert_eq!(scene.rows("data"), before);
+    scene.baler(&["gc", "data", "--now"]);
+    assert_no_orphans(&scene, "data");
+}
+
+/// Trap: heartbeats tied to progress take jobs away from those who work on them slowly. This one gets a third of the
+/// time.
+#[test]
+fn a_merge_longer_than_its_lease_is_left_alone() {
+    let scene = Scene::new();
+    scene.write_many(60, 20_000);
+    let slow = merge_with_lease(&scene, "2s");
+    wait_for_attempts(&scene, 1);
+    let mut other = merge_with_lease(&scene, "2s");
+    while other.try_wait().unwrap().is_none() {
+        send(&slow, Signal::STOP);
+        thread::sleep(Duration::from_millis(80));
+        send(&slow, Signal::CONT);
+        thread::sleep(Duration::from_millis(40));
+    }
+    let other = ended(other.wait_with_output().unwrap());
+    assert_eq!((other.code, other.number("jobs")), (0, 0), "{other:?}");
+    let slow = ended(slow.wait_with_output().unwrap());
+    assert_eq!((slow.code, slow.number("jobs")), (0, 1), "{slow:?}");
+}
+
+/// Trap: one bad item stops the whole sweep.
+#[test]
+fn one_attempt_that_cannot_be_swept_does_not_stop_the_collector() {
+    let scene = Scene::new();
+    scene.write_many(40, 20_000);
+    let mut child = merge_with_lease(&scene, "1s");
+    let dead = wait_for_attempts(&scene, 1).remove(0);
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert_eq!(scene.compact(&[]).number("jobs"), 1);
+    fs::remove_dir_all(&dead).unwrap();
+    fs::write(&dead, "not a folder").unwrap();
+    let gc = scene.baler(&["gc", "data", "--now", "--json"]);
+    assert_eq!(gc.code, 1, "{gc:?}");
+    assert!(gc.number("deleted") >= 40, "{gc:?}");
+    let name = dead.file_name().unwrap().to_str().unwrap();
+    assert!(gc.json()["failed"].to_string().contains(name), "{gc:?}");
+    fs::remove_file(&dead).unwrap();
+    assert_eq!(scene.baler(&["gc", "data", "--now"]).code, 0);
+    assert_no_orphans(&scene, "data");
+}
+
+fn merge_with_lease(scene: &Scene, lease: &str) -> Child {
+    let args = ["compact", "data", "--settle", "0s", "--lease", lease, "--json"];
+    let mut command = scene.command(&[&args[..], &["--sort-by", "key"]].concat());
+    let piped = command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    piped.spawn().unwrap()
+}
+
+/// The folders of the attempts that have begun to write, once there are so many.
+fn wait_for_attempts(scene: &Scene, wanted: usize) -> Vec<PathBuf> {
+    let began = Instant::now();
+    while began.elapsed() < Duration::from_secs(30) {
+        let staging = fs::read_dir(scene.path("data/_baler/staging"));
+        let folders: Vec<PathBuf> = staging
+            .into_iter()
+            .flatten()
+            .map(|attempt| attempt.unwrap().path())
+            .collect();
+        if folders.len() >= wanted {
+            return folders;
+        }
+        thread::sleep(Duration::from_millis(1));
+    }
+    panic!("nobody has begun to write");
+}
+
+fn send(child: &Child, signal: Signal) {
+    let pid = Pid::from_raw(i32::try_from(child.id()).unwrap()).unwrap();
+    kill_process(pid, signal).unwrap();
 }
 
 /// In a copied or restored root, and after a reboot, a free lock proves nothing: there the lease time decides.

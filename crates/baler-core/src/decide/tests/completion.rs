@@ -149,6 +149,24 @@ fn a_plain_table_commits_nothing_without_a_look_at_every_input() {
     }
 }
 
+/// Trap: the error path of a commit forgets the lease, and its renewal goes on for ever.
+#[test]
+fn a_failed_commit_leaves_no_lease_behind() {
+    let story = merging(PLACE);
+    let changed = Finish {
+        inputs_now: Some(vec![None, None]),
+        ..right(&story)
+    };
+    let mut unproved = right(&story);
+    unproved.finished.outputs[0].rows += 1;
+    for failing in [changed, unproved] {
+        let story = story.clone().after(Request::Finish(failing));
+        assert!(story.state.jobs.values().all(|job| job.leases().count() == 0));
+        assert!(story.state.watchers.is_empty(), "nobody answers for it");
+        story.when(Request::Renew(LONER)).nothing();
+    }
+}
+
 #[test]
 fn a_finish_that_came_twice_is_a_success_twice() {
     let story = merging(NATIVE);

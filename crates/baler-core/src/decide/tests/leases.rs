@@ -156,6 +156,22 @@ fn a_worker_that_was_its_own_watcher_dies_with_it() {
     assert_eq!(story.state.leftovers.len(), 1);
 }
 
+/// Trap: a heartbeat without a condition revives a lease that somebody else has taken over.
+#[test]
+fn a_watcher_that_was_taken_over_revives_nothing_by_renewing() {
+    for watcher in [LONER, CHIEF] {
+        let story = granted_to(watcher);
+        let seen = counter(&story, watcher);
+        let story = story.after(take_over(watcher, seen));
+        let story = story
+            .when(Request::Renew(watcher))
+            .nothing()
+            .replies(Reply::Done)
+            .go_on();
+        assert!(!story.state.watchers.contains_key(&watcher));
+    }
+}
+
 #[test]
 fn a_worker_shows_its_token_to_another_watcher() {
     let story = granted_to(CHIEF);
