@@ -125,7 +125,7 @@ fn purpose(exchange: &Exchange, kind: Kind, reads: u32) -> &'static str {
     match kind {
         Kind::List => "list",
         Kind::Delete if !is_in("_baler/probe") => "delete",
-        _ if is_in("_baler/probe/") => "probe",
+        _ if is_in("_baler/probe/") || is_in("?versioning") || is_in("?object-lock") => "probe",
         _ if is_in("_baler/staging") => "output",
         _ if is_in("_baler") || is_in("_delta") || is_in(".hoodie") => "journal",
         _ if is_in("/baler-") => "publish",
