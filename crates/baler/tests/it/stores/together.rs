@@ -23,7 +23,7 @@ async fn eight_processes_share_the_work(place: Place) {
 
 async fn share_the_work(place: &Place, processes: usize) {
     let soaking = std::env::var_os("BALER_SOAK").is_some();
-    let (folders, files, rows) = if soaking { (48, 12, 20_000) } else { (8, 4, 300) };
+    let (folders, files, rows) = if soaking { (24, 6, 20_000) } else { (8, 4, 300) };
     place.write_many("data", folders, files, rows).await;
     let before = place.rows("data").await;
     let start = |_| {
