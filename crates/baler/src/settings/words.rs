@@ -1,0 +1,66 @@
+//! Settings in words, for people.
+
+use std::time::Duration;
+
+use baler_core::table::{MergeSpec, Rule, SortColumn, TableSpec};
+use baler_core::time::Millis;
+
+/// A sort key in words.
+pub fn describe_sort(sort: &[SortColumn]) -> String {
+    if sort.is_empty() {
+        return "not sorted".to_owned();
+    }
+    let columns: Vec<String> = sort
+        .iter()
+        .map(|column| {
+            let direction = if column.descending { ":desc" } else { "" };
+            let nulls = if column.nulls_first { ":nulls-first" } else { "" };
+            format!("{}{direction}{nulls}", column.name)
+        })
+        .collect();
+    format!("sorted by {}", columns.join(","))
+}
+
+/// A merge rule in words.
+pub fn describe_rule(merge: &MergeSpec) -> String {
+    match &merge.rule {
+        Rule::KeepAll => format!("{}, all rows kept", describe_sort(&merge.sort)),
+        Rule::LastWriteWins { key, version } => {
+            format!(
+                "{}, the greatest {version} of each {} kept",
+                describe_sort(&merge.sort),
+                key.join(",")
+            )
+        }
+    }
+}
+
+/// A table in words.
+pub fn describe_table(spec: &TableSpec) -> String {
+    let merge = &spec.merge;
+    let mut words = vec![describe_rule(merge)];
+    words.extend(merge.row_time.as_ref().map(|column| format!("row time {column}")));
+    words.extend(
+        spec.retention
+            .map(|kept| format!("files kept for {}", length(kept))),
+    );
+    words.extend(
+        merge
+            .deleted
+            .as_ref()
+            .map(|column| format!("rows deleted where {column}")),
+    );
+    let expire = merge.expire.as_ref();
+    words
+        .extend(expire.map(|expire| format!("rows expire {} after {}", length(expire.after), expire.column)));
+    words.extend(
+        merge
+            .lateness
+            .map(|late| format!("rows at most {} late", length(late))),
+    );
+    words.join("; ")
+}
+
+fn length(millis: Millis) -> String {
+    humantime::format_duration(Duration::from_millis(millis.0)).to_string()
+}
