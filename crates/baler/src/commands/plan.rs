@@ -68,9 +68,8 @@ pub async fn run(args: &PlanArgs) -> Result<ExitCode> {
     let (findings, expired) = match native {
         true => (Findings::default(), pretend_to_drop(&mut state, &settings)?),
         false => {
-            let findings =
-                pretend_to_adopt(&site, &mut state, &look(&state, &settings, &table), &progress).await?;
-            (findings, 0)
+            let look = look(&state, &settings, &table);
+            (pretend_to_adopt(&site, &mut state, &look, &progress).await?, 0)
         }
     };
     progress.end();
