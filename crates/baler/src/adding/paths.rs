@@ -42,9 +42,8 @@ pub(super) fn resolve(root: &Depot, name: &str) -> Result<FilePath, String> {
         Depot::Folder(folder) => below_folder(folder, name)?,
         Depot::Bucket(bucket) => below_bucket(bucket.bucket().url(), name)?,
     };
-    let plain = |part: &str| !matches!(part, "" | "." | "..");
     match below.split('/').next() {
-        _ if !below.split('/').all(plain) => {
+        _ if !is_plain(&below) => {
             Err("not a path below the root: no part of it may be empty, . or ..".to_owned())
         }
         Some(BALER_FOLDER) => Err(format!("{BALER_FOLDER} holds what is Baler's own, not data")),
@@ -56,6 +55,11 @@ pub(super) fn resolve(root: &Depot, name: &str) -> Result<FilePath, String> {
         }
         _ => Ok(FilePath::in_root(below)),
     }
+}
+
+/// Whether a path leads down only, and is spelled in one way.
+fn is_plain(below: &str) -> bool {
+    below.split('/').all(|part| !matches!(part, "" | "." | ".."))
 }
 
 fn below_folder(folder: &Folder, name: &str) -> Result<String, String> {
@@ -70,7 +74,9 @@ fn below_folder(folder: &Folder, name: &str) -> Result<String, String> {
             .ok_or_else(|| format!("not below {}", folder.path().display()))?,
     };
     let text = below.to_str().ok_or("its name is not Unicode")?;
-    refuse_detour(folder.path(), &below)?;
+    if is_plain(text) {
+        refuse_detour(folder.path(), &below)?;
+    }
     Ok(text.to_owned())
 }
 

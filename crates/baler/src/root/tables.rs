@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
 use baler_core::ids::{JournalId, TableName};
-use baler_core::request::{Reply, Request};
+use baler_core::request::{Refusal, Reply, Request};
 use baler_core::state::{State, Table};
 use baler_core::table::{Catalog, Replaced, TableSpec};
 
@@ -87,7 +87,7 @@ impl Root {
             spec,
         };
         match root.replica.submit(request).await? {
-            Reply::Refused(refusal) if exists => {
+            Reply::Refused(refusal @ Refusal::TableDiffers { .. }) => {
                 bail!("{refusal}; `baler table alter` changes what can be changed")
             }
             Reply::Refused(refusal) => bail!("{refusal}"),

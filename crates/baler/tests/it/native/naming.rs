@@ -156,6 +156,7 @@ fn plain_and_native_tables_do_not_share_a_root_nor_their_flags() {
     refused(&scene, &["table", "create", "data/below", "events"], 1, "data");
 
     create(&scene, &[]);
+    scene.write("fresh/a.parquet", &[(1, 1, "a")]);
     refused(
         &scene,
         &["compact", "lake", "--sort-by", "key"],
@@ -166,7 +167,7 @@ fn plain_and_native_tables_do_not_share_a_root_nor_their_flags() {
     refused(&scene, &["compact", "lake", "--output", "packed"], 1, "lake");
     refused(
         &scene,
-        &["compact", "data", "--output", "lake"],
+        &["compact", "fresh", "--output", "lake"],
         2,
         "native tables",
     );
