@@ -37,6 +37,8 @@ fn run(cli: Cli) -> Result<ExitCode> {
             Command::Unpin(args) => commands::pin::unpin(&args).await,
             Command::Jobs(args) => commands::jobs::run(&args).await,
             Command::Cancel(args) => commands::cancel::run(&args).await,
+            Command::Pause(args) => commands::pause::run(&args).await,
+            Command::Resume(args) => commands::pause::resume(&args).await,
             Command::Gc(args) => commands::gc::run(&args).await,
             Command::Verify(args) => commands::verify::run(&args).await,
             Command::Retry(args) => commands::retry::run(&args).await,

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use baler_core::file::{File, FilePath, Identity, Level, Origin};
-use baler_core::ids::Sequence;
-use baler_core::names;
+use baler_core::ids::{Partition, Sequence};
 use baler_core::state::Table;
 use baler_merge::{Facts, FileError};
 
+use super::partition;
 use crate::depot::{Depot, InputError};
 use crate::report::NamedReason;
 use crate::spec::{self, Asked};
@@ -78,8 +78,9 @@ impl<'a> Looking<'a> {
                 FileError::Cancelled => "reading it was cut short".to_owned(),
             })?;
         let columns = facts.columns.iter().map(|column| column.name.clone()).collect();
+        let partition = partition::of(&self.table.spec, path, &facts)?;
         Ok(Looked::Fresh {
-            file: Arc::new(file(path, identity, &facts)),
+            file: Arc::new(file(path, identity, &facts, partition)),
             columns,
         })
     }
@@ -98,9 +99,9 @@ fn in_words(error: &InputError) -> String {
     }
 }
 
-fn file(path: &FilePath, identity: Identity, facts: &Facts) -> File {
+fn file(path: &FilePath, identity: Identity, facts: &Facts, partition: Partition) -> File {
     File {
-        partition: names::folder_partition(path),
+        partition,
         path: path.clone(),
         identity,
         level: Level(0),

@@ -2,6 +2,7 @@
 //! state, many in a request. A file that cannot be taken is named, and does not keep the others out.
 
 mod looking;
+mod partition;
 mod paths;
 
 pub use paths::from_lines;

@@ -128,9 +128,6 @@ pub struct ScopeArgs {
     /// Begin no more jobs than this
     #[arg(long, value_name = "N")]
     pub limit_jobs: Option<usize>,
-    /// Begin no more jobs than this
-    #[arg(long, value_name = "N")]
-    pub limit_jobs: Option<usize>,
     /// In a bucket: begin no more jobs once the requests of this run cost so much, at list price
     #[arg(long, value_name = "USD")]
     pub max_cost: Option<f64>,

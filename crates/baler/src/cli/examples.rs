@@ -40,7 +40,8 @@ Examples:
   baler table create ./lake events --sort-by series_id,ts
   baler table create s3://bucket/lake logs --row-time ts --retain 30d
   baler table create ./lake users --key id --newest seq --row-time at:ms --lateness 1h --drop-deleted-where gone
-  baler table create ./lake sessions --row-time began --expire-after 7d";
+  baler table create ./lake sessions --row-time began --expire-after 7d
+  baler table create ./lake metrics --row-time ts --policy time-window --window 1h --tenant tenant";
 
 pub(super) const TABLE_ALTER: &str = "\
 Examples:
@@ -83,6 +84,16 @@ pub(super) const CANCEL: &str = "\
 Examples:
   baler cancel ./data 17";
 
+pub(super) const PAUSE: &str = "\
+Examples:
+  baler pause ./data                  the whole root
+  baler pause ./lake --table events   one table";
+
+pub(super) const RESUME: &str = "\
+Examples:
+  baler resume ./data
+  baler resume ./lake --table events";
+
 pub(super) const GC: &str = "\
 Examples:
   baler gc ./data --dry-run      what would go, and why
@@ -96,7 +107,7 @@ Examples:
 
 pub(super) const RETRY: &str = "\
 Examples:
-  baler retry ./data                       all that are quarantined
+  baler retry ./data                       all that are quarantined or left alone
   baler retry ./data day=1/odd.parquet     this one";
 
 pub(super) const DEMO: &str = "\

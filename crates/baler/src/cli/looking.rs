@@ -83,7 +83,7 @@ pub struct VerifyArgs {
 pub struct RetryArgs {
     /// A folder or bucket that Baler has worked on; with --output, that is DST
     pub root: Location,
-    /// Files below the root; all that are quarantined if none is named
+    /// Files below the root; all that are quarantined or left alone if none is named
     pub paths: Vec<String>,
     /// Only in this native table
     #[arg(long, value_name = "NAME")]

@@ -11,7 +11,9 @@ pub use compact::{
 };
 pub use jobs::{CancelArgs, JobsArgs};
 pub use looking::{FilesArgs, GcArgs, RetryArgs, RootArgs, TableRootArgs, VerifyArgs};
-pub use tables::{AddArgs, NativeArgs, PinArgs, TableArgs, TableCommand, TableNameArgs, UnpinArgs};
+pub use tables::{
+    AddArgs, NativeArgs, PinArgs, PolicyArg, TableArgs, TableCommand, TableNameArgs, UnpinArgs,
+};
 
 use std::path::PathBuf;
 
@@ -57,16 +59,22 @@ pub enum Command {
     /// List jobs: those that are open, and the last that ended
     #[command(after_help = examples::JOBS)]
     Jobs(JobsArgs),
-    /// End a job without effect
+    /// End a job without effect; its files are left alone until `retry`
     #[command(after_help = examples::CANCEL)]
     Cancel(CancelArgs),
+    /// Plan and begin nothing new until `resume`; what is under way goes on
+    #[command(after_help = examples::PAUSE)]
+    Pause(TableRootArgs),
+    /// Go on after `pause`
+    #[command(after_help = examples::RESUME)]
+    Resume(TableRootArgs),
     /// Delete what was replaced or left behind, once its grace period is over
     #[command(after_help = examples::GC)]
     Gc(GcArgs),
     /// Check that every live file is there, whole, and holds the rows that were written to it
     #[command(after_help = examples::VERIFY)]
     Verify(VerifyArgs),
-    /// Try quarantined files again
+    /// Try again what is quarantined, or was left alone after `cancel`
     #[command(after_help = examples::RETRY)]
     Retry(RetryArgs),
     /// Make a folder of small files and compact it before your eyes

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use clap::{Args, Subcommand};
+use clap::{Args, Subcommand, ValueEnum};
 
 use super::compact::{MergeArgs, ReplacedArgs};
 use super::examples;
@@ -62,9 +62,35 @@ pub struct NativeArgs {
     /// The promise that no row comes later than this after its row time
     #[arg(long, value_name = "TIME")]
     pub lateness: Option<String>,
+    /// The folder key or column that says whose rows these are, like tenant in tenant=acme/: tenants take turns
+    #[arg(long, value_name = "NAME")]
+    pub tenant: Option<String>,
+    /// The folder key or column that merely spreads the load of writing
+    #[arg(long, value_name = "NAME")]
+    pub shard: Option<String>,
+    /// With --shard: files of this level and above are merged across shards
+    #[arg(long, value_name = "LEVEL")]
+    pub cross_shard_from: Option<u8>,
+    /// Which files are merged, and when [default: leveled]
+    #[arg(long, value_enum, value_name = "POLICY")]
+    pub policy: Option<PolicyArg>,
+    /// With --policy time-window: how long a window of row times is [default: 1h]
+    #[arg(long, value_name = "TIME")]
+    pub window: Option<String>,
     #[command(flatten)]
     /// What becomes of files that were added and then replaced.
     pub replaced: ReplacedArgs,
+}
+
+/// Which files are merged, and when.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum PolicyArg {
+    /// Files climb levels; overlaps are removed
+    Leveled,
+    /// Files of similar size are merged: fewer bytes are rewritten, overlaps stay longer
+    SizeTiered,
+    /// Files are merged within windows of their rows' times, once a window is closed
+    TimeWindow,
 }
 
 /// A table that exists.

@@ -21,7 +21,9 @@ pub async fn run(args: &CancelArgs) -> Result<ExitCode> {
     }
     match args.json {
         true => print_json(&serde_json::json!({ "cancelled": job.0 }))?,
-        false => println!("job {job} is cancelled: its files stand as before"),
+        false => println!(
+            "job {job} is cancelled: its files stand as before, and are left alone until `baler retry`"
+        ),
     }
     Ok(ExitCode::SUCCESS)
 }

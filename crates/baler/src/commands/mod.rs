@@ -10,6 +10,7 @@ pub mod files;
 pub mod gc;
 pub mod jobs;
 pub mod man;
+pub mod pause;
 pub mod pin;
 pub mod plan;
 pub mod retry;

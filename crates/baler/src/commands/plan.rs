@@ -5,6 +5,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use anyhow::Result;
+use baler_core::file::File;
 use baler_core::ids::{Partition, Sequence, TableName};
 use baler_core::planner::{self, Verdict};
 use baler_core::request::{Reply, Request};
@@ -35,6 +36,21 @@ struct PlannedFile {
     /// The job that it would be in, counted from 1; none if it would be left alone.
     job: Option<usize>,
     why: String,
+}
+
+impl PlannedFile {
+    fn left_alone(file: &File, why: String) -> Self {
+        Self {
+            table: None,
+            path: file.path.to_string(),
+            partition: file.partition.to_string(),
+            bytes: file.bytes(),
+            rows: file.rows,
+            level: file.level.0,
+            job: None,
+            why,
+        }
+    }
 }
 
 #[derive(Debug, Default, Serialize)]
@@ -166,6 +182,7 @@ fn plan(
         for partition in partitions {
             plan_partition(table, partition, &mut bytes_left, &mut files, &mut summary);
         }
+        files.extend(put_off(table, settings, &mut summary));
         for file in &mut files[first..] {
             file.table = native.then(|| name.to_string());
         }
@@ -211,16 +228,22 @@ fn plan_partition(
             None => summary.files_left_alone += 1,
         }
         files.push(PlannedFile {
-            table: None,
-            path: file.path.to_string(),
-            partition: partition.to_string(),
-            bytes: file.bytes(),
-            rows: file.rows,
-            level: file.level.0,
             job,
-            why,
+            ..PlannedFile::left_alone(file, why)
         });
     }
+}
+
+/// Files that the planner is not shown, because a job of theirs was ended on purpose.
+fn put_off(table: &Table, settings: &RunSettings, summary: &mut PlanSummary) -> Vec<PlannedFile> {
+    let marks = table.put_off.iter();
+    let files = marks.filter_map(|(path, mark)| Some((table.files.get(path)?, mark)));
+    let files = files.filter(|(file, _)| settings.scope.covers(file.partition.as_str()));
+    let files: Vec<PlannedFile> = files
+        .map(|(file, mark)| PlannedFile::left_alone(file, format!("left alone: {}", mark.reason)))
+        .collect();
+    summary.files_left_alone += files.len() as u64;
+    files
 }
 
 /// The jobs of a plan, as far as their cost goes.

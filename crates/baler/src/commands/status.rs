@@ -44,6 +44,10 @@ struct TableStatus {
     levels: BTreeMap<u8, Totals>,
     partitions: usize,
     quarantined: Vec<NamedReason>,
+    /// Files that are left alone since a job of theirs was ended on purpose.
+    put_off: Vec<NamedReason>,
+    /// Whether nothing new is planned or begun.
+    paused: bool,
     consumed: usize,
 }
 
@@ -66,7 +70,7 @@ fn status(root: &Root, only: Option<&TableName>) -> Result<Status> {
     let mut tables: Vec<TableStatus> = root
         .tables(only)?
         .iter()
-        .map(|(name, table)| TableStatus::of(native.then_some(name), table))
+        .map(|(name, table)| TableStatus::of(native.then_some(name), table, state.is_paused(name)))
         .collect();
     let plain = if native { None } else { tables.pop() };
     let jobs = state.jobs.values().filter(|job| covers(&job.table));
@@ -98,7 +102,7 @@ fn status(root: &Root, only: Option<&TableName>) -> Result<Status> {
 }
 
 impl TableStatus {
-    fn of(name: Option<&TableName>, table: &Table) -> Self {
+    fn of(name: Option<&TableName>, table: &Table, paused: bool) -> Self {
         let mut levels: BTreeMap<u8, Totals> = BTreeMap::new();
         for file in table.files.values() {
             let level = levels.entry(file.level.0).or_default();
@@ -111,6 +115,10 @@ impl TableStatus {
             path: mark.path.to_string(),
             reason: mark.reason.to_string(),
         });
+        let put_off = table.put_off.iter().map(|(path, put_off)| NamedReason {
+            path: path.to_string(),
+            reason: put_off.reason.to_string(),
+        });
         Self {
             name: name.map(ToString::to_string),
             table: describe_table(&table.spec),
@@ -122,6 +130,8 @@ impl TableStatus {
             levels,
             partitions: table.partitions.len(),
             quarantined: quarantined.collect(),
+            put_off: put_off.collect(),
+            paused,
             consumed: table.consumed.len(),
         }
     }
@@ -141,6 +151,15 @@ impl TableStatus {
         print_totals("live", &self.live);
         for mark in &self.quarantined {
             println!("quarantined  {}: {}", mark.path, mark.reason);
+        }
+        for mark in &self.put_off {
+            println!(
+                "left alone   {}: {}; `baler retry` has it tried again",
+                mark.path, mark.reason
+            );
+        }
+        if self.paused {
+            println!("paused: nothing new is begun until `baler resume`");
         }
         println!("\n{} partition(s)\n", self.partitions);
     }

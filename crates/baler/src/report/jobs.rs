@@ -124,6 +124,10 @@ fn in_words(reason: &CancelReason) -> String {
         CancelReason::Bisected => "it failed: its halves are tried instead".to_owned(),
         CancelReason::OutputsLost(paths) => format!("its outputs vanished: {}", named(paths)),
         CancelReason::Operator => "somebody asked for it".to_owned(),
+        CancelReason::Shed { last_error, .. } => {
+            let error = last_error.as_deref().unwrap_or("no error was reported");
+            format!("it kept failing and made room in a full queue: {error}")
+        }
     }
 }
 

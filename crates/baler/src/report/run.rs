@@ -107,6 +107,8 @@ pub struct RunReport {
     pub unreadable: Vec<String>,
     /// Jobs that another process is working on.
     pub held_by_others: u64,
+    /// Whether somebody has paused the root, or a table that the run was about.
+    pub paused: bool,
     /// Whether a bound of the run (`--max-bytes`) left work undone.
     pub bounded: bool,
     /// Whether it was asked to stop early.
@@ -234,6 +236,9 @@ impl RunReport {
                 "{} under way in another process",
                 plural(self.held_by_others, "job")
             )?;
+        }
+        if self.paused {
+            writeln!(f, "Paused: nothing new is begun until `baler resume`")?;
         }
         if self.bounded {
             writeln!(f, "Stopped at the bound that was given: run again to go on")?;

@@ -82,11 +82,7 @@ impl Root {
         let replica = create_replica(&site.root).await?;
         let root = Self { site, replica };
         let exists = root.replica.state().tables.contains_key(name);
-        let request = Request::CreateTable {
-            table: name.clone(),
-            spec,
-        };
-        match root.replica.submit(request).await? {
+        match root.begin_table(name, spec).await? {
             Reply::Refused(refusal @ Refusal::TableDiffers { .. }) => {
                 bail!("{refusal}; `baler table alter` changes what can be changed")
             }
@@ -98,6 +94,21 @@ impl Root {
             siting::check_root(&root.site.root, known).await?;
         }
         Ok((root, !exists))
+    }
+
+    /// A dropped table is remembered for its grace period. Whether that is over can be seen only in the present.
+    async fn begin_table(&self, table: &TableName, spec: Arc<TableSpec>) -> Result<Reply> {
+        let request = Request::CreateTable {
+            table: table.clone(),
+            spec,
+        };
+        match self.replica.submit(request.clone()).await? {
+            Reply::Refused(Refusal::BeingDropped(_)) => {
+                self.replica.submit(Request::Tick).await?;
+                Ok(self.replica.submit(request).await?)
+            }
+            reply => Ok(reply),
+        }
     }
 }
 

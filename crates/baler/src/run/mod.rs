@@ -256,6 +256,8 @@ impl Run<'_> {
             .collect();
         self.report.quarantined = self.report.quarantined_files.len() as u64;
         self.report.held_by_others = self.held_by_others() as u64;
+        let state = self.root.replica.state();
+        self.report.paused = tables.iter().any(|(name, _)| state.is_paused(name));
         self.report.native = self.root.is_native();
         self.report.set_aside = self.root.replica.state().garbage.len() as u64;
         self.report.cost = Cost::so_far(&self.root.site);

@@ -2,6 +2,7 @@
 
 mod merging;
 mod native;
+mod policy;
 mod replaced;
 mod table;
 mod words;

@@ -2,11 +2,13 @@
 
 use std::sync::Arc;
 
+use baler_core::file::Level;
 use baler_core::limits;
 use baler_core::names;
 use baler_core::table::{Catalog, Expire, MergeSpec, Policy, Replaced, Rewritten, TableSpec};
 use baler_core::time::Millis;
 
+use super::policy::PolicySettings;
 use super::{MergeSettings, ReplacedSettings, Usage, millis};
 use crate::cli::NativeArgs;
 
@@ -24,6 +26,10 @@ pub struct NativeSettings {
     deleted: Option<Option<Arc<str>>>,
     expire: Option<Option<SaidExpire>>,
     lateness: Option<Option<Millis>>,
+    tenant: Option<Option<Arc<str>>>,
+    shard: Option<Option<Arc<str>>>,
+    cross_shard_from: Option<Level>,
+    policy: PolicySettings,
 }
 
 /// Rows expire by the column that was named, or by the row time.
@@ -37,10 +43,14 @@ impl NativeSettings {
     /// Checks what was typed.
     pub fn check(args: &NativeArgs) -> Result<Self, Usage> {
         let row_time = args.row_time.as_deref();
-        let deleted = args.drop_deleted_where.as_deref();
         let expire = args.expire_after.as_deref();
         let retain = args.retain.as_deref();
         let lateness = args.lateness.as_deref();
+        let name = |text: &Option<String>| {
+            text.as_deref()
+                .map(|text| none_or(text, |text| Ok(text.into())))
+                .transpose()
+        };
         Ok(Self {
             replaced: ReplacedSettings::check(&args.replaced)?,
             merge: MergeSettings::check(&args.merge)?,
@@ -48,13 +58,15 @@ impl NativeSettings {
             retention: retain
                 .map(|text| none_or(text, |text| age("--retain", text)))
                 .transpose()?,
-            deleted: deleted
-                .map(|text| none_or(text, |text| Ok(text.into())))
-                .transpose()?,
+            deleted: name(&args.drop_deleted_where)?,
             expire: expire.map(|text| none_or(text, said_expire)).transpose()?,
             lateness: lateness
                 .map(|text| none_or(text, |text| length("--lateness", text)))
                 .transpose()?,
+            tenant: name(&args.tenant)?,
+            shard: name(&args.shard)?,
+            cross_shard_from: args.cross_shard_from.map(Level),
+            policy: PolicySettings::check(args)?,
         })
     }
 
@@ -79,8 +91,13 @@ impl NativeSettings {
     /// The spec of a known table, with what was said now.
     pub fn altered(&self, known: &TableSpec) -> Result<TableSpec, Usage> {
         let replaced = self.replaced.wanted.clone();
+        let merge = self.altered_merge(&known.merge)?;
         Ok(TableSpec {
-            merge: Arc::new(self.altered_merge(&known.merge)?),
+            policy: self.policy.altered(&known.policy, merge.lateness)?,
+            merge: Arc::new(merge),
+            tenant: self.tenant.clone().unwrap_or_else(|| known.tenant.clone()),
+            shard: self.shard.clone().unwrap_or_else(|| known.shard.clone()),
+            cross_shard_from: self.cross_shard_from.or(known.cross_shard_from),
             grace: self.merge.grace.unwrap_or(known.grace),
             replaced: replaced.unwrap_or_else(|| known.replaced.clone()),
             names_once: self.replaced.names_once || known.names_once,
@@ -142,7 +159,7 @@ fn length(flag: &str, text: &str) -> Result<Millis, Usage> {
 }
 
 /// Rows that are dropped as soon as they come would never be seen.
-fn age(flag: &str, text: &str) -> Result<Millis, Usage> {
+pub(super) fn age(flag: &str, text: &str) -> Result<Millis, Usage> {
     match length(flag, text)? {
         Millis(0) => Err(Usage(format!("{flag} must be longer than nothing"))),
         age => Ok(age),

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use baler_core::table::{MergeSpec, Rule, SortColumn, TableSpec};
+use baler_core::table::{MergeSpec, Policy, Rule, SortColumn, TableSpec};
 use baler_core::time::Millis;
 
 /// A sort key in words.
@@ -58,7 +58,20 @@ pub fn describe_table(spec: &TableSpec) -> String {
             .lateness
             .map(|late| format!("rows at most {} late", length(late))),
     );
+    words.extend(spec.tenant.as_ref().map(|name| format!("tenants by {name}")));
+    words.extend(spec.shard.as_ref().map(|name| format!("shards by {name}")));
+    let across = spec.cross_shard_from;
+    words.extend(across.map(|level| format!("merged across shards from level {}", level.0)));
+    words.extend(describe_policy(&spec.policy));
     words.join("; ")
+}
+
+fn describe_policy(policy: &Policy) -> Option<String> {
+    match policy {
+        Policy::Leveled(_) => None,
+        Policy::SizeTiered(_) => Some("merged by size".to_owned()),
+        Policy::TimeWindow(settings) => Some(format!("merged in windows of {}", length(settings.window))),
+    }
 }
 
 fn length(millis: Millis) -> String {

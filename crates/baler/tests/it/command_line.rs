@@ -139,7 +139,7 @@ fn the_demo_shows_files_bytes_and_scan_time() {
     );
 }
 
-const COMMANDS: [&str; 16] = [
+const COMMANDS: [&str; 18] = [
     "compact",
     "plan",
     "status",
@@ -150,6 +150,8 @@ const COMMANDS: [&str; 16] = [
     "unpin",
     "jobs",
     "cancel",
+    "pause",
+    "resume",
     "gc",
     "verify",
     "retry",

@@ -3,6 +3,8 @@
 use std::fs;
 use std::io::Write;
 use std::process::Stdio;
+use std::thread;
+use std::time::Duration;
 
 use super::{add, arrive, compact, create, files, read, texts};
 use crate::support::{Scene, ended};
@@ -202,7 +204,7 @@ fn each_table_is_compacted_for_itself() {
 }
 
 #[test]
-fn a_dropped_table_is_deleted_after_its_grace_period_and_its_name_is_free_again() {
+fn a_dropped_table_is_deleted_after_its_grace_period() {
     let scene = Scene::new();
     create(&scene, &["--grace", "1h"]);
     arrive(&scene, "a.parquet", &[(1, 1, "a")]);
@@ -224,6 +226,122 @@ fn a_dropped_table_is_deleted_after_its_grace_period_and_its_name_is_free_again(
     let gc = scene.baler(&["gc", "lake", "--now"]);
     assert_eq!(gc.code, 0, "{gc:?}");
     assert_eq!(scene.data_files("lake").len(), 0);
-    scene.baler(&["gc", "lake", "--now"]);
+}
+
+#[test]
+fn the_name_of_a_dropped_table_is_free_when_nothing_of_it_is_left() {
+    let scene = Scene::new();
+    create(&scene, &["--grace", "1s"]);
+    arrive(&scene, "a.parquet", &[(1, 1, "a")]);
+    assert_eq!(scene.baler(&["table", "drop", "lake", "events"]).code, 0);
+    thread::sleep(Duration::from_millis(1_500));
+    scene.baler(&["gc", "lake"]);
+    assert_eq!(scene.data_files("lake").len(), 0);
+    thread::sleep(Duration::from_millis(1_500));
     create(&scene, &["--sort-by", "key"]);
+    arrive(&scene, "a.parquet", &[(2, 1, "another")]);
+    assert_eq!(texts(&read(&scene, &[])), ["another"]);
+}
+
+/// Tenant and shard may be folders, or columns that have one value in all rows of a file.
+#[test]
+fn a_file_belongs_to_one_tenant() {
+    let scene = Scene::new();
+    create(&scene, &["--tenant", "text", "--sort-by", "key"]);
+    for (path, rows) in [
+        ("a.parquet", &[(1, 1, "acme"), (3, 1, "acme")][..]),
+        ("b.parquet", &[(2, 1, "acme")]),
+        ("c.parquet", &[(1, 1, "bolt/nut")]),
+        ("text=acme/d.parquet", &[(9, 1, "whatever")]),
+    ] {
+        arrive(&scene, path, rows);
+    }
+    scene.write("lake/mixed.parquet", &[(1, 1, "acme"), (2, 1, "bolt")]);
+    let mixed = add(&scene, &["mixed.parquet"]);
+    assert_eq!((mixed.code, mixed.number("added")), (1, 0), "{mixed:?}");
+    assert!(mixed.stdout.contains("one value in all rows"), "{mixed:?}");
+    let run = compact(&scene);
+    assert_eq!((run.number("jobs"), run.number("files_after")), (1, 2), "{run:?}");
+    let partitions: Vec<String> = files(&scene, &[])
+        .iter()
+        .map(|file| file["partition"].as_str().unwrap().to_owned())
+        .collect();
+    assert!(
+        partitions.contains(&"text=bolt%2Fnut".to_owned()),
+        "{partitions:?}"
+    );
+    let without = scene.baler(&["table", "create", "lake", "others", "--tenant", "owner"]);
+    assert_eq!(without.code, 0, "{without:?}");
+    let end = scene.baler(&["add", "lake", "others", "mixed.parquet"]);
+    assert!(end.stdout.contains("no column owner"), "{end:?}");
+}
+
+#[test]
+fn shards_are_merged_with_each_other_from_the_level_that_was_named() {
+    let scene = Scene::new();
+    create(
+        &scene,
+        &["--sort-by", "key", "--shard", "shard", "--cross-shard-from", "2"],
+    );
+    for shard in 0..2 {
+        for part in 0..2 {
+            let path = format!("shard={shard}/{part}.parquet");
+            arrive(&scene, &path, &[(shard * 2 + part, 1, "row")]);
+        }
+    }
+    let run = compact(&scene);
+    assert_eq!(run.number("files_after"), 1, "{run:?}");
+    assert_eq!(files(&scene, &[])[0]["partition"], "");
+    assert_eq!(read(&scene, &[]).values().sum::<u64>(), 4);
+}
+
+#[test]
+fn windows_of_time_are_merged_apart() {
+    let scene = Scene::new();
+    create(
+        &scene,
+        &[
+            "--row-time",
+            "seq:ms",
+            "--policy",
+            "time-window",
+            "--window",
+            "1h",
+            "--lateness",
+            "1m",
+        ],
+    );
+    let hour = 60 * 60 * 1_000;
+    for (index, at) in [0, 1, hour, hour + 1].into_iter().enumerate() {
+        arrive(
+            &scene,
+            &format!("{index}.parquet"),
+            &[(1, 1_000 * hour + at, "row")],
+        );
+    }
+    let run = compact(&scene);
+    assert_eq!((run.number("jobs"), run.number("files_after")), (2, 2), "{run:?}");
+}
+
+#[test]
+fn a_paused_table_begins_nothing_until_it_is_resumed() {
+    let scene = Scene::new();
+    create(&scene, &[]);
+    arrive(&scene, "a.parquet", &[(1, 1, "a")]);
+    arrive(&scene, "b.parquet", &[(2, 1, "b")]);
+    assert_eq!(scene.baler(&["pause", "lake", "--table", "events"]).code, 0);
+    let run = compact(&scene);
+    assert_eq!(
+        (run.number("jobs"), run.json()["paused"].as_bool()),
+        (0, Some(true)),
+        "{run:?}"
+    );
+    assert_eq!(scene.baler(&["pause", "lake", "--table", "nothing"]).code, 1);
+    assert_eq!(scene.baler(&["resume", "lake", "--table", "events"]).code, 0);
+    assert_eq!(compact(&scene).number("jobs"), 1);
+    assert_eq!(scene.baler(&["pause", "lake"]).code, 0);
+    assert_eq!(
+        scene.baler(&["status", "lake", "--json"]).json()["tables"][0]["paused"],
+        true
+    );
 }
