@@ -9,6 +9,7 @@ use baler_core::garbage::{Garbage, Leftover, Stage};
 use baler_core::request::{Grace, Reply, Request};
 use baler_core::state::State;
 use baler_core::table::Replaced;
+use baler_core::time::Millis;
 use futures::{StreamExt, stream};
 use serde::Serialize;
 
@@ -95,16 +96,15 @@ pub async fn collect(root: &Root, grace: Grace) -> Result<Collected> {
 }
 
 /// Whether, by this machine's clock, a grace period is over that the state's time has not seen end. Only then is it
-/// worth an entry to ask the store for the present.
+/// worth an entry to ask the store for the present. When the last entry was written is not in the state yet: it was not
+/// before the state's time.
 fn would_be_ripe(state: &State) -> bool {
-    let mut later = state.clone();
-    later.time = later.time.max(machine_now());
+    let now = machine_now();
     let over = |since, table: &_| {
-        let length = state
-            .tables
-            .get(table)
-            .map_or(baler_core::time::Millis(0), |table| table.spec.grace);
-        later.has_passed(length, since) && !state.has_passed(length, since)
+        let table = state.tables.get(table);
+        let length = table.map_or(Millis(0), |table| table.spec.grace);
+        let began = state.began(since).unwrap_or(state.time);
+        began + length <= now && !state.has_passed(length, since)
     };
     let garbage = state
         .garbage

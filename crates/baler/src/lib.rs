@@ -4,6 +4,7 @@ pub mod cli;
 pub mod commands;
 pub mod settings;
 
+pub mod adding;
 pub mod adoption;
 pub mod collector;
 pub mod depot;

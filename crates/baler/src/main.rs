@@ -31,10 +31,20 @@ fn run(cli: Cli) -> Result<ExitCode> {
             Command::Plan(args) => commands::plan::run(&args).await,
             Command::Status(args) => commands::status::run(&args).await,
             Command::Files(args) => commands::files::run(&args).await,
+            Command::Table(command) => commands::table::run(&command).await,
+            Command::Add(args) => commands::add::run(&args).await,
+            Command::Pin(args) => commands::pin::run(&args).await,
+            Command::Unpin(args) => commands::pin::unpin(&args).await,
+            Command::Jobs(args) => commands::jobs::run(&args).await,
+            Command::Cancel(args) => commands::cancel::run(&args).await,
+            Command::Pause(args) => commands::pause::run(&args).await,
+            Command::Resume(args) => commands::pause::resume(&args).await,
             Command::Gc(args) => commands::gc::run(&args).await,
             Command::Verify(args) => commands::verify::run(&args).await,
             Command::Retry(args) => commands::retry::run(&args).await,
             Command::Demo(args) => commands::demo::run(&args).await,
+            Command::Completions(args) => commands::completions::run(&args),
+            Command::Man(args) => commands::man::run(&args),
         }
     });
     // A merge that was asked to stop may still be in the middle of a batch: nothing depends on it any more.

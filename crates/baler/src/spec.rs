@@ -115,7 +115,12 @@ impl Asked {
         Self {
             bounds: bounds_for_engine(&spec.merge),
             row_time: spec.merge.row_time.as_deref().map(time_column),
-            constants: Vec::new(),
+            constants: spec
+                .tenant
+                .iter()
+                .chain(&spec.shard)
+                .map(ToString::to_string)
+                .collect(),
         }
     }
 

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::Result;
+use baler_core::state::Table;
 use baler_core::table::Catalog;
 
 use super::{exit_code, print_json};
@@ -17,14 +18,15 @@ use crate::settings::{RunSettings, TableSettings};
 /// Runs it.
 pub async fn run(args: &CompactArgs) -> Result<ExitCode> {
     let settings = RunSettings::check(args)?;
-    let table = TableSettings::check(&args.table)?;
+    let table = TableSettings::check(&args.plain)?;
     let progress = if args.json {
         ProgressView::silent()
     } else {
         ProgressView::on_terminal()
     };
     let root = Arc::new(Root::open_for_compaction(&args.root, &table).await?);
-    warn_before_first_deletion(&root, &progress)?;
+    root.tables(settings.scope.table.as_ref())?;
+    warn_before_first_deletion(&root, &progress);
     let drain = drain_on_interrupt();
     let report = run::compact(root, &settings, &table, &progress, drain).await?;
     match args.json {
@@ -38,17 +40,17 @@ pub async fn run(args: &CompactArgs) -> Result<ExitCode> {
 }
 
 /// Readers who list a folder can meet old and new files at once; they should hear of it before it happens.
-fn warn_before_first_deletion(root: &Root, progress: &ProgressView) -> Result<()> {
-    let table = root.table()?;
-    let untouched =
-        table.files.is_empty() && table.consumed.is_empty() && root.replica.state().recent.is_empty();
-    if table.spec.catalog == Catalog::InPlace && untouched {
+fn warn_before_first_deletion(root: &Root, progress: &ProgressView) {
+    let state = root.replica.state();
+    let untouched = |table: &Table| {
+        table.files.is_empty() && table.consumed.is_empty() && table.spec.catalog == Catalog::InPlace
+    };
+    if state.recent.is_empty() && state.tables.values().any(untouched) {
         progress.say(
             "Compacting in place: whoever lists this folder while it runs may for a moment see a file and its \
              replacement, or miss one. With --output the folder stays as it is.",
         );
     }
-    Ok(())
 }
 
 /// The first Ctrl-C (or SIGTERM) ends the run cleanly; a second one ends it at once, which is just as safe.

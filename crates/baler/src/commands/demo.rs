@@ -12,7 +12,7 @@ use bytesize::ByteSize;
 use serde::Serialize;
 
 use super::{exit_code, print_json};
-use crate::cli::{CompactArgs, DemoArgs, ScopeArgs, TableArgs};
+use crate::cli::{CompactArgs, DemoArgs, MergeArgs, PlainArgs, ScopeArgs};
 use crate::demo_data;
 use crate::report::{ProgressView, RunReport, count, seconds};
 use crate::root::Root;
@@ -61,7 +61,7 @@ pub async fn run(args: &DemoArgs) -> Result<ExitCode> {
     let compact = compact_args(args);
     let (settings, table) = (
         RunSettings::check(&compact)?,
-        TableSettings::check(&compact.table)?,
+        TableSettings::check(&compact.plain)?,
     );
     let root = Arc::new(Root::open_for_compaction(&Location::Local(args.dir.clone()), &table).await?);
     let report = run::compact(
@@ -122,9 +122,12 @@ fn time_scan(dir: &Path) -> Result<(Duration, u64)> {
 fn compact_args(args: &DemoArgs) -> CompactArgs {
     CompactArgs {
         root: Location::Local(args.dir.clone()),
-        table: TableArgs {
-            sort_by: Some(vec!["device".to_owned(), "ts".to_owned()]),
-            ..TableArgs::default()
+        plain: PlainArgs {
+            merge: MergeArgs {
+                sort_by: Some(vec!["device".to_owned(), "ts".to_owned()]),
+                ..MergeArgs::default()
+            },
+            ..PlainArgs::default()
         },
         scope: ScopeArgs::default(),
         workers: None,

@@ -1,10 +1,13 @@
 //! `baler gc`: deletes what was replaced or left behind, by the lists in the journal.
 
+use std::collections::BTreeMap;
 use std::process::ExitCode;
 
 use anyhow::Result;
 use baler_core::file::FilePath;
 use baler_core::garbage::{Garbage, Stage};
+use baler_core::ids::TableName;
+use baler_core::names::TABLES_FOLDER;
 use baler_core::request::{Grace, Request};
 use baler_core::state::State;
 use futures::StreamExt;
@@ -114,13 +117,34 @@ async fn report_late_writes(root: &Root) -> Result<()> {
             paths.push(file.path);
         }
     }
-    let request = Request::ReportLateWrites {
-        table: root.table.clone(),
-        evidence: state.sequence,
-        paths,
-    };
-    root.replica.submit(request).await?;
+    for (table, paths) in by_table(&state, paths) {
+        let request = Request::ReportLateWrites {
+            table,
+            evidence: state.sequence,
+            paths,
+        };
+        root.replica.submit(request).await?;
+    }
     Ok(())
+}
+
+/// Each with the table whose attempt wrote it; with any other where that table is gone.
+fn by_table(state: &State, paths: Vec<FilePath>) -> BTreeMap<TableName, Vec<FilePath>> {
+    let live = state.tables.iter().filter(|(_, table)| !table.is_dropped());
+    let live: Vec<&TableName> = live.map(|(name, _)| name).collect();
+    let mut sorted: BTreeMap<TableName, Vec<FilePath>> = BTreeMap::new();
+    for path in paths {
+        let below = path
+            .path
+            .strip_prefix(TABLES_FOLDER)
+            .and_then(|rest| rest.strip_prefix('/'));
+        let named = below.and_then(|rest| rest.split('/').next());
+        let own = live.iter().find(|name| Some(name.as_str()) == named);
+        if let Some(table) = own.or(live.first()) {
+            sorted.entry(TableName::clone(table)).or_default().push(path);
+        }
+    }
+    sorted
 }
 
 async fn dry_run(args: &GcArgs) -> Result<ExitCode> {

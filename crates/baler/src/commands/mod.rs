@@ -1,13 +1,21 @@
 //! One file a command. Each checks its flags, does its work, and answers with an exit code: 0 done, 1 failed or
 //! something is wrong, 2 wrong usage.
 
+pub mod add;
+pub mod cancel;
 pub mod compact;
+pub mod completions;
 pub mod demo;
 pub mod files;
 pub mod gc;
+pub mod jobs;
+pub mod man;
+pub mod pause;
+pub mod pin;
 pub mod plan;
 pub mod retry;
 pub mod status;
+pub mod table;
 pub mod verify;
 
 use std::process::ExitCode;

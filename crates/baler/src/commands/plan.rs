@@ -5,11 +5,12 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use anyhow::Result;
+use baler_core::file::File;
 use baler_core::ids::{Partition, Sequence, TableName};
 use baler_core::planner::{self, Verdict};
-use baler_core::request::Reply;
+use baler_core::request::{Reply, Request};
 use baler_core::state::{State, Table};
-use baler_core::table::{Catalog, Replaced};
+use baler_core::table::{Catalog, Replaced, TableSpec};
 use serde::Serialize;
 use tokio::sync::mpsc;
 
@@ -18,13 +19,15 @@ use crate::cli::PlanArgs;
 use crate::discovery::{self, Findings, Look, Step};
 use crate::estimate::{Looked, PlannedJob, estimate};
 use crate::report::{Cost, ProgressView, bytes, count};
-use crate::root::{Root, TABLE, machine_now, pretend};
+use crate::root::{self, Root, machine_now, plain_table, pretend};
 use crate::settings::{RunSettings, TableSettings};
 use crate::site::Site;
 
 /// A line of the plan: a file, and what would become of it.
 #[derive(Debug, Serialize)]
 struct PlannedFile {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    table: Option<String>,
     path: String,
     partition: String,
     bytes: u64,
@@ -35,6 +38,21 @@ struct PlannedFile {
     why: String,
 }
 
+impl PlannedFile {
+    fn left_alone(file: &File, why: String) -> Self {
+        Self {
+            table: None,
+            path: file.path.to_string(),
+            partition: file.partition.to_string(),
+            bytes: file.bytes(),
+            rows: file.rows,
+            level: file.level.0,
+            job: None,
+            why,
+        }
+    }
+}
+
 #[derive(Debug, Default, Serialize)]
 struct PlanSummary {
     jobs: usize,
@@ -43,6 +61,8 @@ struct PlanSummary {
     files_left_alone: u64,
     files_waiting: u64,
     files_quarantined: u64,
+    /// Files of native tables whose rows are all past the retention.
+    files_expired: u64,
     /// What doing it would ask of stores, listing and footers included.
     cost: Cost,
     /// Ages are judged by this machine's clock, so this is an estimate.
@@ -52,36 +72,64 @@ struct PlanSummary {
 /// Runs it.
 pub async fn run(args: &PlanArgs) -> Result<ExitCode> {
     let settings = RunSettings::for_plan(args)?;
-    let table = TableSettings::check(&args.table)?;
+    let table = TableSettings::check(&args.plain)?;
     let (site, mut state) = Root::look(&args.root, &table).await?;
-    let name = TableName::from(TABLE);
+    root::tables(&state, settings.scope.table.as_ref())?;
     let progress = if args.json {
         ProgressView::silent()
     } else {
         ProgressView::on_terminal()
     };
-    progress.begin_counting("looking at");
-    let look = Look {
-        table: name.clone(),
+    let native = root::is_native(&state);
+    let (findings, expired) = match native {
+        true => (Findings::default(), pretend_to_drop(&mut state, &settings)?),
+        false => {
+            let look = look(&state, &settings, &table);
+            (pretend_to_adopt(&site, &mut state, &look, &progress).await?, 0)
+        }
+    };
+    progress.end();
+    let tables = root::tables(&state, settings.scope.table.as_ref())?;
+    let (files, mut summary) = plan(&tables, &findings, &settings, native);
+    summary.files_expired = expired;
+    let looked = Looked {
+        listed: findings.listed,
+        fresh: findings.fresh,
+    };
+    summary.cost = estimate(&site, looked, &jobs(&files, &tables));
+    match args.json {
+        true => print_lines(&files, &summary)?,
+        false => print_for_people(&files, &summary, &tables, &findings),
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn look(state: &State, settings: &RunSettings, table: &TableSettings) -> Look {
+    Look {
+        table: plain_table(),
         // The state is open at an entry that will never be written.
         evidence: Sequence(state.sequence.0.saturating_sub(1)),
         settle: settings.settle,
         scope: settings.scope.clone(),
         adopt_foreign: table.adopt_foreign,
-    };
-    let findings = pretend_to_adopt(&site, &mut state, &look, &progress).await?;
-    progress.end();
-    let (files, mut summary) = plan(&state, &name, &findings, &settings);
-    let looked = Looked {
-        listed: findings.listed,
-        fresh: findings.fresh,
-    };
-    summary.cost = estimate(&site, looked, &jobs(&files, &state.tables[&name]));
-    match args.json {
-        true => print_lines(&files, &summary)?,
-        false => print_for_people(&files, &summary, &state.tables[&name], &findings),
     }
-    Ok(ExitCode::SUCCESS)
+}
+
+/// What retention would drop by this machine's clock, dropped in a state that nobody shares.
+fn pretend_to_drop(state: &mut State, settings: &RunSettings) -> Result<u64> {
+    state.open_batch(None);
+    state.time = state.time.max(machine_now());
+    let tables = root::tables(state, settings.scope.table.as_ref())?;
+    let mut dropped = 0;
+    for (name, _) in tables.iter().filter(|(_, table)| table.spec.retention.is_some()) {
+        while let Reply::Expired(expired) = pretend(state, &Request::ApplyRetention(name.clone())) {
+            dropped += expired.files;
+            if !expired.more {
+                break;
+            }
+        }
+    }
+    Ok(dropped)
 }
 
 /// Looks at everything, and has a state that nobody shares take it.
@@ -91,6 +139,7 @@ async fn pretend_to_adopt(
     look: &Look,
     progress: &ProgressView,
 ) -> Result<Findings> {
+    progress.begin_counting("looking at");
     let (sender, mut steps) = mpsc::channel(1);
     let known = Arc::new(state.clone());
     let looking = discovery::look(site, &known, look, progress, sender);
@@ -110,24 +159,33 @@ async fn pretend_to_adopt(
 }
 
 fn plan(
-    state: &State,
-    name: &TableName,
+    tables: &[(TableName, Table)],
     findings: &Findings,
     settings: &RunSettings,
+    native: bool,
 ) -> (Vec<PlannedFile>, PlanSummary) {
-    let table = &state.tables[name];
     let mut files = Vec::new();
     let mut summary = PlanSummary {
         files_waiting: findings.waiting,
-        files_quarantined: table.quarantine.len() as u64,
+        files_quarantined: tables
+            .iter()
+            .map(|(_, table)| table.quarantine.len() as u64)
+            .sum(),
         estimate: true,
         ..PlanSummary::default()
     };
     let mut bytes_left = settings.scope.bytes_max.unwrap_or(u64::MAX);
-    let covered = |partition: &&Partition| settings.scope.covers(partition.as_str());
-    let partitions: BTreeSet<&Partition> = table.agenda.all().filter(covered).collect();
-    for partition in partitions {
-        plan_partition(table, partition, &mut bytes_left, &mut files, &mut summary);
+    for (name, table) in tables {
+        let first = files.len();
+        let covered = |partition: &&Partition| settings.scope.covers(partition.as_str());
+        let partitions: BTreeSet<&Partition> = table.agenda.all().filter(covered).collect();
+        for partition in partitions {
+            plan_partition(table, partition, &mut bytes_left, &mut files, &mut summary);
+        }
+        files.extend(put_off(table, settings, &mut summary));
+        for file in &mut files[first..] {
+            file.table = native.then(|| name.to_string());
+        }
     }
     (files, summary)
 }
@@ -170,32 +228,45 @@ fn plan_partition(
             None => summary.files_left_alone += 1,
         }
         files.push(PlannedFile {
-            path: file.path.to_string(),
-            partition: partition.to_string(),
-            bytes: file.bytes(),
-            rows: file.rows,
-            level: file.level.0,
             job,
-            why,
+            ..PlannedFile::left_alone(file, why)
         });
     }
 }
 
+/// Files that the planner is not shown, because a job of theirs was ended on purpose.
+fn put_off(table: &Table, settings: &RunSettings, summary: &mut PlanSummary) -> Vec<PlannedFile> {
+    let marks = table.put_off.iter();
+    let files = marks.filter_map(|(path, mark)| Some((table.files.get(path)?, mark)));
+    let files = files.filter(|(file, _)| settings.scope.covers(file.partition.as_str()));
+    let files: Vec<PlannedFile> = files
+        .map(|(file, mark)| PlannedFile::left_alone(file, format!("left alone: {}", mark.reason)))
+        .collect();
+    summary.files_left_alone += files.len() as u64;
+    files
+}
+
 /// The jobs of a plan, as far as their cost goes.
-fn jobs(files: &[PlannedFile], table: &Table) -> Vec<PlannedJob> {
+fn jobs(files: &[PlannedFile], tables: &[(TableName, Table)]) -> Vec<PlannedJob> {
     let mut jobs: BTreeMap<usize, PlannedJob> = BTreeMap::new();
     for file in files {
-        if let Some(job) = file.job {
-            jobs.entry(job).or_default().take(file.bytes);
+        let spec = spec_of(tables, file.table.as_deref());
+        if let (Some(job), Some(spec)) = (file.job, spec) {
+            let job = jobs.entry(job).or_default();
+            job.take(file.bytes);
+            job.target_bytes = spec.merge.target_bytes;
+            job.deletes =
+                !matches!(spec.catalog, Catalog::Output { .. }) && spec.replaced != Replaced::Remember;
         }
     }
-    let deletes = table.spec.catalog == Catalog::InPlace && table.spec.replaced != Replaced::Remember;
-    let finished = |job: PlannedJob| PlannedJob {
-        target_bytes: table.spec.merge.target_bytes,
-        deletes,
-        ..job
-    };
-    jobs.into_values().map(finished).collect()
+    jobs.into_values().collect()
+}
+
+/// The table of a file; without a name it is the only one.
+fn spec_of<'a>(tables: &'a [(TableName, Table)], name: Option<&str>) -> Option<&'a TableSpec> {
+    let mut tables = tables.iter();
+    let found = tables.find(|(known, _)| name.is_none_or(|name| known.as_str() == name));
+    found.map(|(_, table)| &*table.spec)
 }
 
 fn print_lines(files: &[PlannedFile], summary: &PlanSummary) -> Result<()> {
@@ -205,7 +276,12 @@ fn print_lines(files: &[PlannedFile], summary: &PlanSummary) -> Result<()> {
     print_json(summary)
 }
 
-fn print_for_people(files: &[PlannedFile], summary: &PlanSummary, table: &Table, findings: &Findings) {
+fn print_for_people(
+    files: &[PlannedFile],
+    summary: &PlanSummary,
+    tables: &[(TableName, Table)],
+    findings: &Findings,
+) {
     for file in files {
         let job = file
             .job
@@ -218,7 +294,7 @@ fn print_for_people(files: &[PlannedFile], summary: &PlanSummary, table: &Table,
             file.why
         );
     }
-    for mark in table.quarantine.values() {
+    for mark in tables.iter().flat_map(|(_, table)| table.quarantine.values()) {
         println!(
             "{:<9} {:>10}      {}  (quarantined: {})",
             "-",
@@ -241,6 +317,12 @@ fn print_for_people(files: &[PlannedFile], summary: &PlanSummary, table: &Table,
         count(summary.files_left_alone),
         count(summary.files_waiting),
     );
+    if summary.files_expired > 0 {
+        println!(
+            "{} files are past the retention and would be dropped.",
+            count(summary.files_expired)
+        );
+    }
     if summary.cost.requests > 0 {
         println!("Doing it would take {}.", summary.cost);
     }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use anyhow::Result;
 use baler_core::file::{Digest, File};
+use baler_core::ids::TableName;
 use baler_merge::{Budget, Input, Unwatched};
 use serde::Serialize;
 
@@ -28,7 +29,12 @@ struct Verified {
 /// Runs it.
 pub async fn run(args: &VerifyArgs) -> Result<ExitCode> {
     let root = Root::open_to_read(&args.root).await?;
-    let table = root.table()?;
+    let only = args.table.as_deref().map(TableName::from);
+    let tables = root.tables(only.as_ref())?;
+    let files: Vec<&Arc<File>> = tables
+        .iter()
+        .flat_map(|(_, table)| table.files.values())
+        .collect();
     let progress = if args.json {
         ProgressView::silent()
     } else {
@@ -36,7 +42,7 @@ pub async fn run(args: &VerifyArgs) -> Result<ExitCode> {
     };
     progress.begin_counting("verifying");
     let (mut problems, mut rows, mut size) = (0u64, 0, 0);
-    for file in table.files.values() {
+    for file in &files {
         let verified = verify(&root.site, file, args.quick).await;
         progress.advance(1);
         problems += u64::from(!verified.ok);
@@ -56,7 +62,7 @@ pub async fn run(args: &VerifyArgs) -> Result<ExitCode> {
     }
     progress.end();
     if !args.json {
-        let files = count(table.files.len() as u64);
+        let files = count(files.len() as u64);
         println!(
             "{files} files, {}, {} rows: {} wrong",
             bytes(size),

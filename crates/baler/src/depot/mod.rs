@@ -102,7 +102,7 @@ impl Depot {
     /// Which version of a file that the state knows lies at its path now.
     pub async fn version_now(&self, file: &File) -> Result<Option<Identity>, DepotError> {
         match self {
-            Self::Folder(folder) => local::identity_now(folder, &file.path).await,
+            Self::Folder(folder) => local::version_now(folder, file).await,
             Self::Bucket(bucket) => Ok(bucket.version_now(file).await?),
         }
     }

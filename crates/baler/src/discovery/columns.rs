@@ -8,17 +8,18 @@ use baler_core::state::Table;
 use baler_core::table::{MergeSpec, Rule};
 
 use crate::settings::Usage;
+use crate::spec;
 
 /// Columns that the table's spec names and no file has shown yet. A column that no file has is a typing error, not a
 /// column of nulls.
-pub(super) struct Columns {
+pub(crate) struct Columns {
     wanted: Vec<Arc<str>>,
     seen: BTreeMap<String, u64>,
 }
 
 impl Columns {
     /// A table that holds files has shown its columns before.
-    pub(super) fn wanted(table: &Table) -> Self {
+    pub(crate) fn wanted(table: &Table) -> Self {
         let begun = !table.files.is_empty() || !table.consumed.is_empty();
         Self {
             wanted: if begun {
@@ -30,13 +31,13 @@ impl Columns {
         }
     }
 
-    pub(super) fn count(&mut self, columns: Vec<String>) {
+    pub(crate) fn count(&mut self, columns: Vec<String>) {
         for column in columns {
             *self.seen.entry(column).or_default() += 1;
         }
     }
 
-    pub(super) fn refuse_unknown(&self) -> Result<()> {
+    pub(crate) fn refuse_unknown(&self) -> Result<()> {
         let unknown = self
             .wanted
             .iter()
@@ -58,5 +59,9 @@ fn named_columns(merge: &MergeSpec) -> Vec<Arc<str>> {
         Rule::KeepAll => None,
     };
     let sort = merge.sort.iter().map(|column| &column.name);
-    sort.chain(version).cloned().collect()
+    let expire = merge.expire.as_ref().map(|expire| &expire.column);
+    let times = merge.row_time.iter().chain(expire);
+    let times = times.map(|column| Arc::from(spec::time_column_name(column)));
+    let plain = sort.chain(version).chain(&merge.deleted);
+    plain.cloned().chain(times).collect()
 }

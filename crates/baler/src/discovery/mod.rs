@@ -32,7 +32,7 @@ use crate::site::Site;
 use crate::spec::Asked;
 
 use batches::Batches;
-use columns::Columns;
+pub(crate) use columns::Columns;
 use footers::look_closer;
 use looking::Looking;
 use sorting::{Sorted, sort_out};

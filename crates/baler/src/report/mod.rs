@@ -1,11 +1,13 @@
 //! What a run tells: people get progress and a summary, programs get JSON.
 
 mod cost;
+mod jobs;
 mod numbers;
 mod progress;
 mod run;
 
 pub use cost::Cost;
+pub use jobs::{EndedJob, OpenJob};
 pub use numbers::{bytes, count, seconds};
 pub use progress::ProgressView;
 pub use run::{NamedReason, RunReport, Totals};

@@ -1,6 +1,7 @@
 //! The result of a run.
 
 use std::fmt;
+use std::iter::Sum;
 use std::time::Duration;
 
 use baler_core::job::JobSummary;
@@ -28,6 +29,16 @@ impl Totals {
             files: sum.files + 1,
             bytes: sum.bytes + file.bytes(),
             rows: sum.rows + file.rows,
+        })
+    }
+}
+
+impl Sum for Totals {
+    fn sum<I: Iterator<Item = Self>>(totals: I) -> Self {
+        totals.fold(Self::default(), |sum, more| Self {
+            files: sum.files + more.files,
+            bytes: sum.bytes + more.bytes,
+            rows: sum.rows + more.rows,
         })
     }
 }
@@ -68,6 +79,12 @@ pub struct RunReport {
     pub files_in: u64,
     /// Files that replaced them.
     pub files_out: u64,
+    /// Files that went because all their rows are past the table's retention.
+    pub expired_files: u64,
+    /// Their rows.
+    pub expired_rows: u64,
+    /// Their bytes.
+    pub expired_bytes: u64,
     /// What was asked of stores.
     pub cost: Cost,
     /// What the owner of the bucket should know.
@@ -90,6 +107,8 @@ pub struct RunReport {
     pub unreadable: Vec<String>,
     /// Jobs that another process is working on.
     pub held_by_others: u64,
+    /// Whether somebody has paused the root, or a table that the run was about.
+    pub paused: bool,
     /// Whether a bound of the run (`--max-bytes`) left work undone.
     pub bounded: bool,
     /// Whether it was asked to stop early.
@@ -104,6 +123,8 @@ pub struct RunReport {
     pub append_conflicts: u64,
     /// Objects that are set aside or otherwise wait for `gc`.
     pub set_aside: u64,
+    /// Whether they wait where they were, seen only by readers of older versions.
+    pub native: bool,
 }
 
 impl RunReport {
@@ -123,8 +144,12 @@ impl RunReport {
     pub fn compare_with(&mut self, now: Totals) {
         self.files_after = now.files;
         self.bytes_after = now.bytes;
-        self.files_before = (now.files + self.files_in).saturating_sub(self.files_out);
-        self.bytes_before = (now.bytes + self.bytes_in).saturating_sub(self.bytes_out);
+        let (gone_files, gone_bytes) = (
+            self.files_in + self.expired_files,
+            self.bytes_in + self.expired_bytes,
+        );
+        self.files_before = (now.files + gone_files).saturating_sub(self.files_out);
+        self.bytes_before = (now.bytes + gone_bytes).saturating_sub(self.bytes_out);
     }
 
     /// Whether everything is as it should be: exit code 0.
@@ -140,7 +165,7 @@ impl RunReport {
 impl fmt::Display for RunReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let took = seconds(Duration::from_secs_f64(self.seconds));
-        if self.jobs == 0 && self.error.is_none() && !self.interrupted {
+        if self.jobs + self.expired_files == 0 && self.error.is_none() && !self.interrupted {
             let (files, size) = (count(self.files_after), bytes(self.bytes_after));
             writeln!(f, "Nothing to do: {files} live files, {size}. ({took})")?;
         } else {
@@ -173,11 +198,23 @@ impl fmt::Display for RunReport {
 
 impl RunReport {
     fn write_remarks(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.set_aside > 0 {
-            let files = plural(self.set_aside, "replaced file");
+        if self.expired_files > 0 {
+            let (files, rows) = (plural(self.expired_files, "file"), count(self.expired_rows));
             writeln!(
                 f,
-                "{files} set aside under _baler/aside; `baler gc` deletes them after their grace period"
+                "{files} with {rows} rows dropped: all their rows are past the retention"
+            )?;
+        }
+        if self.set_aside > 0 {
+            let files = plural(self.set_aside, "replaced file");
+            let where_to = if self.native {
+                "kept for readers of older versions"
+            } else {
+                "set aside under _baler/aside"
+            };
+            writeln!(
+                f,
+                "{files} {where_to}; `baler gc` deletes them after their grace period"
             )?;
         }
         if self.cost.requests > 0 {
@@ -199,6 +236,9 @@ impl RunReport {
                 "{} under way in another process",
                 plural(self.held_by_others, "job")
             )?;
+        }
+        if self.paused {
+            writeln!(f, "Paused: nothing new is begun until `baler resume`")?;
         }
         if self.bounded {
             writeln!(f, "Stopped at the bound that was given: run again to go on")?;

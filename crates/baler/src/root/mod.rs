@@ -1,7 +1,10 @@
-//! A root: its depots, its journal, its one table. Opening one checks everything that could make compacting it wrong.
+//! A root: its depots, its journal, its tables. Opening one checks everything that could make compacting it wrong.
 
 mod replacing;
 mod siting;
+mod tables;
+
+pub use tables::{PLAIN_TABLE, is_native, known, tables};
 
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -25,16 +28,11 @@ use crate::site::Site;
 use crate::store::Location;
 use siting::Sited;
 
-/// The one table of a plain root.
-pub const TABLE: &str = "data";
-
 /// An open root.
 #[derive(Debug)]
 pub struct Root {
     /// Where its files lie.
     pub site: Site,
-    /// Its table.
-    pub table: TableName,
     /// Its state.
     pub replica: Replica,
 }
@@ -65,13 +63,13 @@ impl Root {
         let depot = siting::open(location, Place::Root, &settings)?;
         if !siting::has_journal(&depot).await? {
             bail!(
-                "{location} is not a Baler root: `baler compact` makes one of it (with --output, the root is DST)"
+                "{location} is not a Baler root: `baler compact` makes one of it (with --output, the root is DST), and so \
+                 does `baler table create`"
             );
         }
         let replica = open_replica(&depot, access).await?;
-        let table = TableName::from(TABLE);
         let state = replica.state();
-        let catalog = state.tables.get(&table).map(|known| &known.spec.catalog);
+        let catalog = state.tables.get(&plain_table()).map(|known| &known.spec.catalog);
         let source = match catalog {
             Some(Catalog::Output { source }) => {
                 let source: Location = source.parse()?;
@@ -81,7 +79,6 @@ impl Root {
         };
         Ok(Self {
             site: Site { root: depot, source },
-            table,
             replica,
         })
     }
@@ -90,11 +87,11 @@ impl Root {
     pub async fn open_for_compaction(location: &Location, settings: &TableSettings) -> Result<Self> {
         let Sited { site, catalog, known } = siting::to_compact(location, settings).await?;
         let replica = create_replica(&site.root).await?;
-        let root = Self {
-            site,
-            table: TableName::from(TABLE),
-            replica,
-        };
+        let root = Self { site, replica };
+        if root.is_native() {
+            settings.refuse_on_native(&root.site.root)?;
+            return Ok(root);
+        }
         root.settle_spec(&catalog, settings).await?;
         if !known {
             // Somebody may have made an overlapping root at the same moment: of the two, each now sees the other.
@@ -110,7 +107,11 @@ impl Root {
             true => State::clone(&*open_replica(&site.root, Access::ReadOnly).await?.state()),
             false => State::default(),
         };
-        let table = TableName::from(TABLE);
+        if is_native(&state) {
+            settings.refuse_on_native(&site.root)?;
+            return Ok((site, state));
+        }
+        let table = plain_table();
         state.open_batch(None);
         if state.journal.is_none() {
             pretend(&mut state, &Request::CreateJournal(JournalId(0)));
@@ -132,21 +133,16 @@ impl Root {
 
     async fn settle_spec(&self, catalog: &Catalog, settings: &TableSettings) -> Result<()> {
         let state = self.replica.state();
-        let request = match state.tables.get(&self.table) {
+        let table = plain_table();
+        let request = match state.tables.get(&table) {
             None => {
-                let replaced = replacing::choose(&self.site.root, catalog, settings).await?;
+                let replaced = replacing::choose(&self.site.root, catalog, &settings.replaced).await?;
                 let spec = Arc::new(settings.fresh(catalog.clone(), replaced));
-                Request::CreateTable {
-                    table: self.table.clone(),
-                    spec,
-                }
+                Request::CreateTable { table, spec }
             }
             Some(known) => {
                 let spec = Arc::new(wanted_spec(known, catalog, settings)?);
-                Request::AlterTable {
-                    table: self.table.clone(),
-                    spec,
-                }
+                Request::AlterTable { table, spec }
             }
         };
         match self.replica.submit(request).await? {
@@ -158,16 +154,6 @@ impl Root {
     /// The journal's id.
     pub fn journal(&self) -> Result<JournalId> {
         self.replica.state().journal.context("the journal has not begun")
-    }
-
-    /// The table, as it stands.
-    pub fn table(&self) -> Result<Table> {
-        let state = self.replica.state();
-        state
-            .tables
-            .get(&self.table)
-            .cloned()
-            .context("the root has no table yet")
     }
 
     /// What a request would decide now. Nothing is written.
@@ -185,6 +171,11 @@ impl Root {
         let is_bounded = poll.scope.bytes_left.is_some() || poll.scope.jobs_left.is_some();
         is_bounded && !self.would_decide(&Request::Poll(unbounded)).is_empty()
     }
+}
+
+/// The name of the one table of a plain root.
+pub fn plain_table() -> TableName {
+    TableName::from(PLAIN_TABLE)
 }
 
 /// Applies what a request would decide to a state that nobody shares.

@@ -5,22 +5,24 @@ use anyhow::Result;
 use baler_core::table::{Catalog, Replaced};
 
 use crate::depot::Depot;
-use crate::settings::{TableSettings, Usage};
+use crate::settings::{ReplacedSettings, Usage};
 
-pub(super) async fn choose(root: &Depot, catalog: &Catalog, settings: &TableSettings) -> Result<Replaced> {
+pub(super) async fn choose(root: &Depot, catalog: &Catalog, settings: &ReplacedSettings) -> Result<Replaced> {
     let Depot::Bucket(bucket) = root else {
         return in_a_folder(settings);
     };
     // With `--output` only what Baler named itself is ever replaced: its name is enough to delete it.
-    if *catalog != Catalog::InPlace {
-        return Ok(Replaced::Delete);
-    }
-    let wanted = settings.replaced.clone().unwrap_or(Replaced::Delete);
+    let other_way = match catalog {
+        Catalog::Output { .. } => return Ok(Replaced::Delete),
+        Catalog::InPlace => "--output DST leaves the bucket as it is; ",
+        Catalog::Native => "",
+    };
+    let wanted = settings.wanted.clone().unwrap_or(Replaced::Delete);
     let deletes = wanted != Replaced::Remember;
     if deletes && !settings.names_once && !bucket.bucket().can_delete_if().await? {
         return Err(Usage(format!(
             "{root}: this store cannot delete an object only if it is still the version that was merged, so an object that \
-             somebody overwrites at the wrong moment would be lost. Choose one: --output DST leaves the bucket as it is; \
+             somebody overwrites at the wrong moment would be lost. Choose one: {other_way}\
              --names-never-reused promises that nobody overwrites; --leave-inputs keeps replaced files beside their \
              replacements"
         ))
@@ -29,8 +31,8 @@ pub(super) async fn choose(root: &Depot, catalog: &Catalog, settings: &TableSett
     Ok(wanted)
 }
 
-fn in_a_folder(settings: &TableSettings) -> Result<Replaced> {
-    match settings.replaced {
+fn in_a_folder(settings: &ReplacedSettings) -> Result<Replaced> {
+    match settings.wanted {
         None => Ok(Replaced::SetAside),
         Some(_) => Err(Usage(
             "--keep-inputs and --leave-inputs are for buckets: in a folder replaced files are set aside for --grace, \

@@ -71,6 +71,23 @@ pub(super) async fn to_look(location: &Location, settings: &TableSettings) -> Re
     }
 }
 
+/// The depots of native tables, and whether there is a journal already. A missing folder is made.
+pub(super) async fn to_create(location: &Location, settings: &TableSettings) -> Result<(Site, bool)> {
+    let missing = match location {
+        Location::Local(path) if !path.exists() => Some(path),
+        _ => None,
+    };
+    if let Some(path) = missing {
+        Folder::create_root(path)?;
+    }
+    let sited = in_place(location, settings).await;
+    if let (Err(_), Some(path)) = (&sited, missing) {
+        // It was made for nothing; should somebody use it by now, it stays.
+        let _ = std::fs::remove_dir(path);
+    }
+    sited.map(|sited| (sited.site, sited.known))
+}
+
 async fn in_place(location: &Location, settings: &TableSettings) -> Result<Sited> {
     let root = open(location, Place::Root, settings)?;
     let known = has_journal(&root).await?;

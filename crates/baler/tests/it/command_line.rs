@@ -5,14 +5,20 @@ use crate::support::Scene;
 #[test]
 fn help_says_what_there_is() {
     let scene = Scene::new();
-    for command in [
-        "compact", "plan", "status", "files", "gc", "verify", "retry", "demo",
-    ] {
+    for command in COMMANDS {
         let help = scene.baler(&[command, "--help"]);
         assert_eq!(help.code, 0);
         assert!(help.stdout.contains("Examples:"), "{command}: {}", help.stdout);
     }
     insta::assert_snapshot!("help", scene.baler(&["--help"]).stdout);
+    for command in ["create", "alter", "list", "drop"] {
+        let help = scene.baler(&["table", command, "--help"]);
+        assert!(help.stdout.contains("Examples:"), "{command}: {}", help.stdout);
+    }
+    insta::assert_snapshot!(
+        "help_table_create",
+        scene.baler(&["table", "create", "-h"]).stdout
+    );
     insta::assert_snapshot!("help_compact", scene.baler(&["compact", "-h"]).stdout);
 }
 
@@ -131,4 +137,47 @@ fn the_demo_shows_files_bytes_and_scan_time() {
         2,
         "and nothing else"
     );
+}
+
+const COMMANDS: [&str; 18] = [
+    "compact",
+    "plan",
+    "status",
+    "files",
+    "table",
+    "add",
+    "pin",
+    "unpin",
+    "jobs",
+    "cancel",
+    "pause",
+    "resume",
+    "gc",
+    "verify",
+    "retry",
+    "demo",
+    "completions",
+    "man",
+];
+
+#[test]
+fn completions_and_manual_pages_know_every_command() {
+    let scene = Scene::new();
+    for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
+        let script = scene.baler(&["completions", shell]);
+        assert_eq!(script.code, 0, "{script:?}");
+        for command in COMMANDS.iter().chain(&["--drop-deleted-where"]) {
+            let named = command.trim_start_matches("--");
+            assert!(script.stdout.contains(named), "{shell} lacks {command}");
+        }
+    }
+    assert_eq!(scene.baler(&["completions", "tcsh"]).code, 2);
+    assert_eq!(scene.baler(&["man", "pages"]).code, 0);
+    let overview = std::fs::read_to_string(scene.path("pages/baler.1")).unwrap();
+    for command in COMMANDS {
+        assert!(overview.contains(command), "baler.1 lacks {command}");
+        let page = std::fs::read_to_string(scene.path(&format!("pages/baler-{command}.1"))).unwrap();
+        assert!(page.contains("Examples:"), "{command}: {page}");
+    }
+    assert!(scene.path("pages/baler-table-create.1").exists());
 }

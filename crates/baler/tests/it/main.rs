@@ -11,6 +11,7 @@ mod compaction;
 mod keys;
 mod kills;
 mod memory;
+mod native;
 mod odd_files;
 mod refusals;
 #[cfg(feature = "cloud")]

@@ -1,4 +1,8 @@
-//! One run of compaction: take over what was left, adopt what is new, merge until nothing is left to do, clean up.
+//! One run of compaction: take over what was left, adopt what is new or drop what is past its time, merge until nothing
+//! is left to do, clean up.
+
+mod adopting;
+mod dropping;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -6,22 +10,21 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
-use baler_core::ids::Partition;
+use baler_core::ids::{Partition, TableName};
 use baler_core::job::Job;
 use baler_core::planner;
 use baler_core::request::{Grace, Request, Scope};
 use baler_core::state::Table;
 
-use crate::adoption::{Adopted, Adoption, Settled};
+use crate::adoption::Settled;
 use crate::collector;
-use crate::discovery::Look;
 use crate::report::{Cost, NamedReason, ProgressView, RunReport, Totals};
-use crate::root::{Root, machine_now};
+use crate::root::{Root, machine_now, plain_table};
 use crate::settings::{RunSettings, ScopeSettings, TableSettings};
 use crate::watch::Watch;
 use crate::worker::Worker;
 
-/// Listings in one run: the first, and those that follow up on files that changed under a merge.
+/// Rounds of one run: the first, and those that follow up on files that changed under a merge.
 const ROUNDS_MAX: u32 = 3;
 
 /// How soon a listing under way notices that the run is to end.
@@ -80,8 +83,14 @@ impl Run<'_> {
         self.watch.take_over_silent().await?;
         self.report.warnings = self.root.site.root.warnings().await;
         collector::clear_sight(&self.root).await?;
+        if self.root.is_native() {
+            self.apply_retention().await?;
+        }
         for round in 1..=ROUNDS_MAX {
-            let (again, mut cancelled) = self.adopt_and_merge().await?;
+            let (again, mut cancelled) = match self.root.is_native() {
+                true => (false, self.merge(None).await?),
+                false => self.adopt_and_merge().await?,
+            };
             while !self.is_stopping() && self.outwait_others().await? {
                 cancelled += self.merge(None).await?;
             }
@@ -98,7 +107,8 @@ impl Run<'_> {
                 self.report.skipped.push(NamedReason { path, reason });
             }
         }
-        self.sum_up()
+        self.sum_up();
+        Ok(())
     }
 
     /// Jobs that others hold are theirs while they live. Answers whether one of them turned out to be dead.
@@ -130,57 +140,9 @@ impl Run<'_> {
         self.drain.load(Ordering::Relaxed) || self.report.error.is_some()
     }
 
-    /// Merges what the listing has settled while it goes on. Answers whether some files were passed over because the
-    /// state changed under the listing, and how many jobs ended without effect.
-    async fn adopt_and_merge(&mut self) -> Result<(bool, u64)> {
-        self.progress.begin_counting("looking at");
-        self.root.replica.catch_up().await?;
-        let look = Look {
-            table: self.root.table.clone(),
-            evidence: self.root.replica.state().sequence,
-            settle: self.settings.settle,
-            scope: self.settings.scope.clone(),
-            adopt_foreign: self.table.adopt_foreign,
-        };
-        let mut adoption = Adoption::begin(self.root.clone(), look, self.progress.clone());
-        let mut cancelled = 0;
-        loop {
-            let settled = adoption.settled();
-            if settled.ended {
-                break;
-            }
-            if !settled.partitions.is_empty() && !self.is_stopping() {
-                cancelled += self.merge(Some(&settled)).await?;
-            }
-            tokio::select! {
-                () = adoption.changed() => {}
-                () = self.asked_to_stop() => {
-                    adoption.stop();
-                    return Ok((false, cancelled));
-                }
-            }
-        }
-        let adopted = adoption.end().await?;
-        let again = adopted.unsettled;
-        self.report_on(adopted);
-        if !self.is_stopping() {
-            cancelled += self.merge(None).await?;
-        }
-        Ok((again, cancelled))
-    }
-
-    fn report_on(&mut self, adopted: Adopted) {
-        self.report.waiting = adopted.findings.waiting;
-        self.report.skipped = adopted.findings.skipped;
-        self.report.unreadable = adopted.findings.unreadable;
-        self.report.changed.extend(adopted.changed);
-        self.report.changed.sort();
-        self.report.changed.dedup();
-    }
-
     /// Merges in the folders that a listing has settled, or in all. Answers how many jobs ended without effect.
     async fn merge(&mut self, settled: Option<&Settled>) -> Result<u64> {
-        let scope = self.scope(settled)?;
+        let scope = self.scope(settled);
         self.ask_for_the_present(&scope).await?;
         let worker = Worker::new(
             self.root.clone(),
@@ -201,7 +163,7 @@ impl Run<'_> {
         Ok(work.cancelled)
     }
 
-    fn scope(&self, settled: Option<&Settled>) -> Result<Scope> {
+    fn scope(&self, settled: Option<&Settled>) -> Scope {
         let ScopeSettings {
             partition,
             bytes_max,
@@ -211,39 +173,66 @@ impl Run<'_> {
         let partitions = match (partition, settled) {
             (None, None) => None,
             (None, Some(settled)) => Some(settled.partitions.clone()),
-            (Some(_), None) => Some(self.covered_partitions(&self.root.table()?)),
+            (Some(_), None) => Some(self.covered_partitions()),
             (Some(_), Some(settled)) => {
-                let covered = self.covered_partitions(&self.root.table()?);
+                let covered = self.covered_partitions();
                 Some(covered.intersection(&settled.partitions).cloned().collect())
             }
         };
         let used = self.report.bytes_in;
         let bytes_left = bytes_max.map(|max| max.saturating_sub(used));
-        Ok(Scope {
-            table: Some(self.root.table.clone()),
+        Scope {
+            table: self.only_table(),
             partitions,
             bytes_left,
             jobs_left: jobs_max.map(|max| max.saturating_sub(self.jobs_begun)),
-        })
+        }
     }
 
-    fn covered_partitions(&self, table: &Table) -> BTreeSet<Partition> {
-        let covered = |partition: &&Partition| self.settings.scope.covers(partition.as_str());
-        table.agenda.all().filter(covered).cloned().collect()
+    /// The table that the run is about; none if it is about all native tables.
+    fn only_table(&self) -> Option<TableName> {
+        match self.root.is_native() {
+            true => self.settings.scope.table.clone(),
+            false => Some(plain_table()),
+        }
+    }
+
+    fn tables(&self) -> Vec<(TableName, Table)> {
+        let state = self.root.replica.state();
+        let only = self.only_table();
+        let ours = |name: &TableName| only.as_ref().is_none_or(|only| only == name);
+        let tables = state
+            .tables
+            .iter()
+            .filter(|(name, table)| ours(name) && !table.is_dropped());
+        tables
+            .map(|(name, table)| (name.clone(), table.clone()))
+            .collect()
+    }
+
+    fn covered_partitions(&self) -> BTreeSet<Partition> {
+        let tables = self.tables();
+        let partitions = tables.iter().flat_map(|(_, table)| table.agenda.all());
+        let covered = partitions.filter(|partition| self.settings.scope.covers(partition.as_str()));
+        covered.cloned().collect()
     }
 
     /// Ages run on the store's clock, which stands still on an idle root. Where by this machine's clock something has
     /// grown old enough, an empty entry tells the state the time.
     async fn ask_for_the_present(&self, scope: &Scope) -> Result<()> {
         let state = self.root.replica.state();
-        let table = self.root.table()?;
+        let tables = self.tables();
         let jobs_at = |now| {
-            let partitions = table
-                .agenda
-                .all()
-                .filter(|name| scope.covers(&self.root.table, name));
-            let choices = partitions.map(|name| planner::choose(&table.spec, &table.view(name, now)));
-            choices.map(|choice| choice.jobs.len()).sum::<usize>()
+            let jobs = tables.iter().flat_map(|(name, table)| {
+                let partitions = table.agenda.all();
+                let partitions = partitions.filter(|partition| scope.covers(name, partition));
+                partitions.map(|partition| {
+                    planner::choose(&table.spec, &table.view(partition, now))
+                        .jobs
+                        .len()
+                })
+            });
+            jobs.sum::<usize>()
         };
         if jobs_at(state.time) == 0 && jobs_at(machine_now()) > 0 {
             // An entry carries the time of the one before it.
@@ -254,22 +243,24 @@ impl Run<'_> {
         Ok(())
     }
 
-    fn sum_up(&mut self) -> Result<()> {
-        let table = self.root.table()?;
-        self.report.compare_with(Totals::of(&table));
-        self.report.quarantined = table.quarantine.len() as u64;
-        self.report.quarantined_files = table
-            .quarantine
-            .values()
+    fn sum_up(&mut self) {
+        let tables = self.tables();
+        self.report
+            .compare_with(tables.iter().map(|(_, table)| Totals::of(table)).sum());
+        let marks = tables.iter().flat_map(|(_, table)| table.quarantine.values());
+        self.report.quarantined_files = marks
             .map(|mark| NamedReason {
                 path: mark.path.to_string(),
                 reason: mark.reason.to_string(),
             })
             .collect();
+        self.report.quarantined = self.report.quarantined_files.len() as u64;
         self.report.held_by_others = self.held_by_others() as u64;
+        let state = self.root.replica.state();
+        self.report.paused = tables.iter().any(|(name, _)| state.is_paused(name));
+        self.report.native = self.root.is_native();
         self.report.set_aside = self.root.replica.state().garbage.len() as u64;
         self.report.cost = Cost::so_far(&self.root.site);
         self.report.interrupted = self.drain.load(Ordering::Relaxed);
-        Ok(())
     }
 }

@@ -1,0 +1,30 @@
+//! Commands about jobs.
+
+use clap::Args;
+
+use crate::store::Location;
+
+/// `baler jobs`
+#[derive(Debug, Args)]
+pub struct JobsArgs {
+    /// A folder or bucket that Baler has worked on; with --output, that is DST
+    pub root: Location,
+    /// Only of this native table
+    #[arg(long, value_name = "NAME")]
+    pub table: Option<String>,
+    /// Print one JSON object a line
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `baler cancel`
+#[derive(Debug, Args)]
+pub struct CancelArgs {
+    /// A folder or bucket that Baler has worked on; with --output, that is DST
+    pub root: Location,
+    /// The job's number, as `baler jobs` shows it
+    pub job: u64,
+    /// Print the result as JSON
+    #[arg(long)]
+    pub json: bool,
+}

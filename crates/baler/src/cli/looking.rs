@@ -1,0 +1,94 @@
+//! Commands that look at a root, and the few that tidy it.
+
+use clap::Args;
+
+use crate::store::Location;
+
+/// A command that needs a root and nothing else.
+#[derive(Debug, Args)]
+pub struct RootArgs {
+    /// A folder or bucket that Baler has worked on; with --output, that is DST
+    pub root: Location,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// A command for one table of a root, or for all.
+#[derive(Debug, Args)]
+pub struct TableRootArgs {
+    /// A folder or bucket that Baler has worked on; with --output, that is DST
+    pub root: Location,
+    /// Only this native table
+    #[arg(long, value_name = "NAME")]
+    pub table: Option<String>,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `baler files`
+#[derive(Debug, Args)]
+pub struct FilesArgs {
+    /// A folder or bucket that Baler has worked on; with --output, that is DST
+    pub root: Location,
+    /// Only this native table
+    #[arg(long, value_name = "NAME")]
+    pub table: Option<String>,
+    /// The files of an older version: the number of an entry, or the name of a pin
+    #[arg(long, value_name = "VERSION|PIN")]
+    pub at: Option<String>,
+    /// Print one JSON object a line
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `baler gc`
+#[derive(Debug, Args)]
+pub struct GcArgs {
+    /// A folder or bucket that Baler has worked on; with --output, that is DST
+    pub root: Location,
+    /// Show what would be deleted, and why, without deleting it
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Wait for no grace period: nobody reads the replaced files any more. What is pinned stays
+    #[arg(long)]
+    pub now: bool,
+    /// Look through the whole root for what ended attempts wrote late
+    #[arg(long)]
+    pub full: bool,
+    /// Print the result as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `baler verify`
+#[derive(Debug, Args)]
+pub struct VerifyArgs {
+    /// A folder or bucket that Baler has worked on; with --output, that is DST
+    pub root: Location,
+    /// Only this native table
+    #[arg(long, value_name = "NAME")]
+    pub table: Option<String>,
+    /// Look at lengths and footers only, and read no rows
+    #[arg(long)]
+    pub quick: bool,
+    /// Print one JSON object a line
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `baler retry`
+#[derive(Debug, Args)]
+pub struct RetryArgs {
+    /// A folder or bucket that Baler has worked on; with --output, that is DST
+    pub root: Location,
+    /// Files below the root; all that are quarantined or left alone if none is named
+    pub paths: Vec<String>,
+    /// Only in this native table
+    #[arg(long, value_name = "NAME")]
+    pub table: Option<String>,
+    /// Print the result as JSON
+    #[arg(long)]
+    pub json: bool,
+}

@@ -1,0 +1,103 @@
+//! The command line as it is typed. Nothing is checked here beyond its spelling; `settings` does that.
+
+mod compact;
+mod examples;
+mod jobs;
+mod looking;
+mod tables;
+
+pub use compact::{
+    CompactArgs, DemoArgs, MergeArgs, PlainArgs, PlanArgs, ReplacedArgs, RewrittenArg, ScopeArgs,
+};
+pub use jobs::{CancelArgs, JobsArgs};
+pub use looking::{FilesArgs, GcArgs, RetryArgs, RootArgs, TableRootArgs, VerifyArgs};
+pub use tables::{
+    AddArgs, NativeArgs, PinArgs, PolicyArg, TableArgs, TableCommand, TableNameArgs, UnpinArgs,
+};
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand};
+use clap_complete::Shell;
+
+/// Packs the small Parquet files of a folder into few, large, sorted ones. Safe to kill at any moment.
+#[derive(Debug, Parser)]
+#[command(name = "baler", version, max_term_width = 110, propagate_version = true)]
+pub struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Merge what is there until nothing is left to do
+    #[command(after_help = examples::COMPACT)]
+    Compact(Box<CompactArgs>),
+    /// Show what `compact` would do, and why, without doing it
+    #[command(after_help = examples::PLAN)]
+    Plan(Box<PlanArgs>),
+    /// Show files, jobs, leases, quarantine and garbage
+    #[command(after_help = examples::STATUS)]
+    Status(TableRootArgs),
+    /// List the live files, or those of an older version
+    #[command(after_help = examples::FILES)]
+    Files(FilesArgs),
+    /// Make, change, list and drop native tables: those whose readers ask Baler which files there are
+    #[command(subcommand, after_help = examples::TABLE)]
+    Table(TableCommand),
+    /// Hand files over to a native table
+    #[command(after_help = examples::ADD)]
+    Add(AddArgs),
+    /// Promise to be reading a version of a native table: its files stay
+    #[command(after_help = examples::PIN)]
+    Pin(PinArgs),
+    /// Say that a pinned version is read no more
+    #[command(after_help = examples::UNPIN)]
+    Unpin(UnpinArgs),
+    /// List jobs: those that are open, and the last that ended
+    #[command(after_help = examples::JOBS)]
+    Jobs(JobsArgs),
+    /// End a job without effect; its files are left alone until `retry`
+    #[command(after_help = examples::CANCEL)]
+    Cancel(CancelArgs),
+    /// Plan and begin nothing new until `resume`; what is under way goes on
+    #[command(after_help = examples::PAUSE)]
+    Pause(TableRootArgs),
+    /// Go on after `pause`
+    #[command(after_help = examples::RESUME)]
+    Resume(TableRootArgs),
+    /// Delete what was replaced or left behind, once its grace period is over
+    #[command(after_help = examples::GC)]
+    Gc(GcArgs),
+    /// Check that every live file is there, whole, and holds the rows that were written to it
+    #[command(after_help = examples::VERIFY)]
+    Verify(VerifyArgs),
+    /// Try again what is quarantined, or was left alone after `cancel`
+    #[command(after_help = examples::RETRY)]
+    Retry(RetryArgs),
+    /// Make a folder of small files and compact it before your eyes
+    #[command(after_help = examples::DEMO)]
+    Demo(DemoArgs),
+    /// Print a script that completes commands and flags in a shell
+    #[command(after_help = examples::COMPLETIONS)]
+    Completions(CompletionsArgs),
+    /// Write manual pages, one a command
+    #[command(after_help = examples::MAN)]
+    Man(ManArgs),
+}
+
+/// `baler completions`
+#[derive(Debug, Args)]
+pub struct CompletionsArgs {
+    /// The shell
+    pub shell: Shell,
+}
+
+/// `baler man`
+#[derive(Debug, Args)]
+pub struct ManArgs {
+    /// The folder to write them to; it is made where it is missing
+    pub dir: PathBuf,
+}

@@ -1,0 +1,100 @@
+//! `baler jobs`: open jobs, and the last that ended.
+
+use std::process::ExitCode;
+
+use anyhow::Result;
+use baler_core::ids::TableName;
+
+use super::print_json;
+use crate::cli::JobsArgs;
+use crate::report::{EndedJob, OpenJob, bytes, count};
+use crate::root::Root;
+
+/// Ended jobs that people are shown; programs get all that the state remembers.
+const SHOWN_MAX: usize = 20;
+
+/// Runs it.
+pub async fn run(args: &JobsArgs) -> Result<ExitCode> {
+    let root = Root::open_to_read(&args.root).await?;
+    let only = args.table.as_deref().map(TableName::from);
+    root.tables(only.as_ref())?;
+    let state = root.replica.state();
+    let covers = |table: &TableName| only.as_ref().is_none_or(|only| only == table);
+    let open = state.jobs.values().filter(|job| covers(&job.table));
+    let open: Vec<OpenJob> = open.map(|job| OpenJob::of(&state, job)).collect();
+    let ended = state.recent.iter().rev().filter(|job| covers(&job.table));
+    let ended: Vec<EndedJob> = ended.map(|job| EndedJob::of(job)).collect();
+    match args.json {
+        true => {
+            open.iter().try_for_each(print_json)?;
+            ended.iter().try_for_each(print_json)?;
+        }
+        false => print_for_people(&open, &ended),
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn print_for_people(open: &[OpenJob], ended: &[EndedJob]) {
+    if open.is_empty() && ended.is_empty() {
+        println!("There have been no jobs.");
+    }
+    for job in open {
+        println!("{}", open_line(job));
+    }
+    for job in ended.iter().take(SHOWN_MAX) {
+        println!("{}", ended_line(job));
+    }
+}
+
+/// An open job on a line.
+pub(super) fn open_line(job: &OpenJob) -> String {
+    let held = job
+        .workers
+        .first()
+        .map_or_else(String::new, |worker| format!(", held by {worker}"));
+    let error = job
+        .last_error
+        .as_ref()
+        .map_or_else(String::new, |error| format!("; last error: {error}"));
+    format!(
+        "job {} {}: {} files, {} in {} ({}), {} attempt(s), {} fault(s), planned {} entries ago{held}{error}",
+        job.id,
+        job.status,
+        job.files,
+        bytes(job.bytes),
+        place(&job.table, &job.partition),
+        job.why,
+        job.attempts,
+        job.faults,
+        job.age_entries,
+    )
+}
+
+/// An ended job on a line.
+pub(super) fn ended_line(job: &EndedJob) -> String {
+    let place = place(&job.table, &job.partition);
+    match &job.reason {
+        Some(reason) => format!(
+            "job {} {}: {} files in {place} ({reason})",
+            job.id,
+            job.status,
+            count(job.files_in)
+        ),
+        None => format!(
+            "job {} {}: {} files → {}, {} → {} in {place}",
+            job.id,
+            job.status,
+            count(job.files_in),
+            count(job.files_out),
+            bytes(job.bytes_in),
+            bytes(job.bytes_out)
+        ),
+    }
+}
+
+fn place(table: &str, partition: &str) -> String {
+    match partition {
+        "" => table.to_owned(),
+        partition => format!("{table}/{partition}"),
+    }
+}
