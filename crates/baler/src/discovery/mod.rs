@@ -187,7 +187,7 @@ mod tests {
     use super::*;
     use crate::depot::Depot;
     use crate::folder::Folder;
-    use crate::root::{TABLE, pretend};
+    use crate::root::{PLAIN_TABLE, pretend};
     use crate::settings::TableSettings;
 
     fn file(name: &str) -> Arc<File> {
@@ -213,7 +213,7 @@ mod tests {
 
     /// A table of these files, as if a listing had met them.
     fn state_of(files: Vec<Arc<File>>) -> State {
-        let table = TableName::from(TABLE);
+        let table = TableName::from(PLAIN_TABLE);
         let spec = Arc::new(TableSettings::unsaid().fresh(Catalog::InPlace, Default::default()));
         let mut state = State::default();
         state.open_batch(None);
@@ -244,7 +244,7 @@ mod tests {
             root: Depot::Folder(Arc::new(Folder::open_root(dir.path()).unwrap())),
             source: None,
         };
-        let table = &state.tables[&TableName::from(TABLE)];
+        let table = &state.tables[&TableName::from(PLAIN_TABLE)];
         assert_eq!(table.files.len(), 2);
         let lost = missing(&site, table, &BTreeSet::new()).await.unwrap();
         assert_eq!(lost, [FilePath::in_root("gone.parquet")]);
