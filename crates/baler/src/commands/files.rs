@@ -90,7 +90,7 @@ fn shown(state: &State, args: &FilesArgs) -> Result<Vec<(TableName, Vec<Arc<File
             .map(|(name, table)| (name, table.files.values().cloned().collect()))
             .collect());
     };
-    let (table, version) = version(state, only, at)?;
+    let (table, version) = version(state, only.as_ref(), at)?;
     let files = state
         .files_at(&table, version)
         .map_err(|refusal| anyhow!("{refusal}"))?;
@@ -98,9 +98,9 @@ fn shown(state: &State, args: &FilesArgs) -> Result<Vec<(TableName, Vec<Arc<File
 }
 
 /// A pin says which table it holds; for a version the table must be clear.
-fn version(state: &State, only: Option<TableName>, at: &str) -> Result<(TableName, Sequence)> {
+fn version(state: &State, only: Option<&TableName>, at: &str) -> Result<(TableName, Sequence)> {
     if let Ok(number) = at.parse() {
-        let mut tables = root::tables(state, only.as_ref())?.into_iter();
+        let mut tables = root::tables(state, only)?.into_iter();
         return match (tables.next(), tables.next()) {
             (Some((table, _)), None) => Ok((table, Sequence(number))),
             (None, _) => bail!("this root has no table"),
@@ -110,7 +110,7 @@ fn version(state: &State, only: Option<TableName>, at: &str) -> Result<(TableNam
     let pin = parse_pin(at)?;
     match state.pins.get(&pin) {
         None => bail!("there is no pin {pin}: its time is over, or it was unpinned"),
-        Some(promise) if only.as_ref().is_some_and(|only| *only != promise.table) => {
+        Some(promise) if only.is_some_and(|only| *only != promise.table) => {
             bail!("pin {pin} holds a version of table {}", promise.table)
         }
         Some(promise) => Ok((promise.table.clone(), promise.version)),

@@ -1,14 +1,12 @@
 //! Rows that go by themselves: retention, tombstones, expiry.
 
-use std::process::Stdio;
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use arrow::array::{BooleanArray, Int64Array, StringArray};
-use rustix::process::{Pid, Signal, kill_process};
 
-use super::{add, arrive, compact, create, read, texts};
-use crate::support::{Scene, ended, write_columns};
+use super::{Halted, add, arrive, arrive_many, compact, create, read, texts};
+use crate::support::{Scene, write_columns};
 
 const HOUR: i64 = 60 * 60 * 1_000;
 const DAY: i64 = 24 * HOUR;
@@ -89,40 +87,13 @@ fn the_summary_says_what_retention_dropped() {
 fn a_source_removed_by_retention_in_mid_job_is_not_resurrected() {
     let scene = Scene::new();
     create(&scene, &["--sort-by", "key", "--row-time", "seq:ms"]);
-    let old = ago(40 * DAY);
-    let mut paths = Vec::new();
-    for part in 0..40 {
-        let rows: Vec<_> = (0..20_000)
-            .map(|row| (row * 40 + part, old, "some text"))
-            .collect();
-        let path = format!("{part}.parquet");
-        scene.write(&format!("lake/{path}"), &rows);
-        paths.push(path);
-    }
-    let paths: Vec<&str> = paths.iter().map(String::as_str).collect();
-    assert_eq!(add(&scene, &paths).number("added"), 40);
-    let merging = scene
-        .command(&["compact", "lake", "--json"])
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    scene.wait_for_merge("lake");
-    let pid = Pid::from_raw(i32::try_from(merging.id()).unwrap()).unwrap();
-    kill_process(pid, Signal::STOP).unwrap();
-    let jobs = scene.baler(&["jobs", "lake", "--json"]);
-    let caught = jobs.stdout.contains("\"leased\"");
-    assert_eq!(
-        scene
-            .baler(&["table", "alter", "lake", "events", "--retain", "30d"])
-            .code,
-        0
-    );
-    let dropping = compact(&scene);
-    kill_process(pid, Signal::CONT).unwrap();
-    let merged = ended(merging.wait_with_output().unwrap());
+    arrive_many(&scene, ago(40 * DAY));
+    let halted = Halted::begin(&scene);
+    let altered = scene.baler(&["table", "alter", "lake", "events", "--retain", "30d"]);
+    let dropping = scene.baler(&["compact", "lake", "--json"]);
+    let merged = halted.go_on();
 
-    assert!(caught, "the merge was over before it could be stopped: {jobs:?}");
+    assert_eq!(altered.code, 0, "{altered:?}");
     assert_eq!(dropping.number("expired_files"), 40, "{dropping:?}");
     assert_eq!(merged.number("jobs"), 0, "{merged:?}");
     assert_eq!(read(&scene, &[]).len(), 0, "dropped rows came back: {merged:?}");

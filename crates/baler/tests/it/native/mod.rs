@@ -1,15 +1,18 @@
 //! Stories of native tables: their catalog is the journal, and readers ask `baler files` which files there are.
 
 mod ageing;
+mod jobs;
 mod naming;
 mod tables;
 mod versions;
 
 use std::collections::BTreeMap;
+use std::process::{Child, Stdio};
 
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
-use crate::support::{Ended, Scene, rows_of};
+use crate::support::{Ended, Scene, ended, rows_of};
 
 /// Rows, each with how often it is there.
 type Rows = BTreeMap<String, u64>;
@@ -56,6 +59,53 @@ fn read(scene: &Scene, flags: &[&str]) -> Rows {
         }
     }
     rows
+}
+
+/// Adds 40 files whose keys overlap, all with this `seq`.
+fn arrive_many(scene: &Scene, seq: i64) {
+    let mut paths = Vec::new();
+    for part in 0..40 {
+        let rows: Vec<_> = (0..20_000)
+            .map(|row| (row * 40 + part, seq, "some text"))
+            .collect();
+        let path = format!("{part}.parquet");
+        scene.write(&format!("lake/{path}"), &rows);
+        paths.push(path);
+    }
+    let paths: Vec<&str> = paths.iter().map(String::as_str).collect();
+    assert_eq!(add(scene, &paths).number("added"), 40);
+}
+
+/// A `compact` that stands still in the middle of its first job.
+struct Halted {
+    run: Child,
+    pid: Pid,
+}
+
+impl Halted {
+    fn begin(scene: &Scene) -> Self {
+        let run = scene
+            .command(&["compact", "lake", "--json"])
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        scene.wait_for_merge("lake");
+        let pid = Pid::from_raw(i32::try_from(run.id()).unwrap()).unwrap();
+        kill_process(pid, Signal::STOP).unwrap();
+        let halted = Self { run, pid };
+        let jobs = scene.baler(&["jobs", "lake", "--json"]);
+        if !jobs.stdout.contains("\"leased\"") {
+            halted.go_on();
+            panic!("the merge was over before it could be stopped: {jobs:?}");
+        }
+        halted
+    }
+
+    fn go_on(self) -> Ended {
+        kill_process(self.pid, Signal::CONT).unwrap();
+        ended(self.run.wait_with_output().unwrap())
+    }
 }
 
 fn texts(rows: &Rows) -> Vec<&str> {

@@ -42,6 +42,7 @@ mod running;
 mod adoption;
 mod faults;
 mod front_door;
+mod native;
 mod overwrites;
 mod refusals;
 mod requests;
