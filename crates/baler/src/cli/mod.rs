@@ -20,7 +20,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
 
-/// Packs the small Parquet files of a folder into few, large, sorted ones. Safe to kill at any moment.
+/// Packs small Parquet files in folders and buckets into few, large, sorted ones. Safe to kill any time.
 #[derive(Debug, Parser)]
 #[command(name = "baler", version, max_term_width = 110, propagate_version = true)]
 pub struct Cli {
