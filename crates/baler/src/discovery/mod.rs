@@ -133,7 +133,7 @@ pub async fn look(
         });
         let mut looks = looks.buffered(inbox.looks_at_once());
         while let Some(looked) = looks.next().await {
-            progress.advance(1);
+            progress.looked_at(1);
             looking.findings.listed += 1;
             seen_any |= looking.take(table, looked?).await?;
             if looking.foreign.len() >= FOREIGN_MAX {

@@ -1,33 +1,53 @@
 //! Progress before a person's eyes: what is being done, how fast, and how long it will still take. Silent where
-//! nobody looks.
+//! nobody looks. A run lists and merges at the same time: files are counted until the first merge begins, and beside
+//! it from then on.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+use super::numbers::count;
 
 /// One line that is redrawn.
 #[derive(Clone, Debug)]
 pub struct ProgressView {
     bar: ProgressBar,
+    looked_at: Arc<AtomicU64>,
+    merging: Arc<AtomicBool>,
 }
+
+/// Files between two updates of their number beside a merge.
+const LOOKED_AT_STEP: u64 = 100;
 
 impl ProgressView {
     /// On the terminal, if standard error is one.
     pub fn on_terminal() -> Self {
-        Self {
-            bar: ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr_with_hz(8)),
-        }
+        Self::over(ProgressBar::with_draw_target(
+            None,
+            ProgressDrawTarget::stderr_with_hz(8),
+        ))
     }
 
     /// Nowhere.
     pub fn silent() -> Self {
+        Self::over(ProgressBar::hidden())
+    }
+
+    fn over(bar: ProgressBar) -> Self {
         Self {
-            bar: ProgressBar::hidden(),
+            bar,
+            looked_at: Arc::default(),
+            merging: Arc::default(),
         }
     }
 
     /// Something whose end is not known yet.
     pub fn begin_counting(&self, what: &'static str) {
+        self.merging.store(false, Ordering::Relaxed);
+        self.looked_at.store(0, Ordering::Relaxed);
+        self.bar.reset();
         self.bar
             .set_style(style("{spinner} {msg} {human_pos} files  {elapsed}"));
         self.bar.set_message(what);
@@ -35,18 +55,40 @@ impl ProgressView {
         self.bar.enable_steady_tick(Duration::from_millis(125));
     }
 
-    /// Merging: bytes of so many.
-    pub fn begin_merging(&self) {
+    /// A listing met so many files more.
+    pub fn looked_at(&self, files: u64) {
+        let before = self.looked_at.fetch_add(files, Ordering::Relaxed);
+        if !self.merging.load(Ordering::Relaxed) {
+            self.bar.inc(files);
+        } else if before / LOOKED_AT_STEP != (before + files) / LOOKED_AT_STEP {
+            self.show_looked_at();
+        }
+    }
+
+    fn show_looked_at(&self) {
+        let files = count(self.looked_at.load(Ordering::Relaxed));
+        self.bar.set_prefix(format!("{files} files looked at, "));
+    }
+
+    /// Merging: bytes of so many. Once begun, it goes on until the end.
+    fn begin_merging(&self) {
+        if self.merging.swap(true, Ordering::Relaxed) {
+            return;
+        }
         self.bar.reset();
         self.bar.set_length(0);
-        let template = "{spinner} merging {bar:32} {binary_bytes}/{binary_total_bytes}  {binary_bytes_per_sec}  {eta} left  {msg}";
+        if self.looked_at.load(Ordering::Relaxed) > 0 {
+            self.show_looked_at();
+        }
+        let template = "{spinner} {prefix}merging {bar:32} {binary_bytes}/{binary_total_bytes}  {binary_bytes_per_sec}  {eta} left  {msg}";
         self.bar.set_style(style(template));
         self.bar.set_message("");
         self.bar.enable_steady_tick(Duration::from_millis(125));
     }
 
-    /// More to do than was known.
+    /// More bytes to merge than was known.
     pub fn expect(&self, more: u64) {
+        self.begin_merging();
         self.bar.inc_length(more);
     }
 
