@@ -221,6 +221,7 @@ fn finished(order: &Order, report: &Report) -> Finished {
         path: job.output_path(&order.catalog, order.journal, &attempt, output.part),
         bytes: output.bytes,
         rows: output.rows,
+        copied: 0,
         digest: spec::digest_of(output.digest),
         checksum: Digest(output.checksum),
         keys: output.keys.as_ref().map(spec::key_range_of),
@@ -228,6 +229,7 @@ fn finished(order: &Order, report: &Report) -> Finished {
     });
     let reads = report.inputs.iter().map(|input| InputRead {
         rows: input.rows_read,
+        copied: 0,
         digest: spec::digest_of(input.digest),
     });
     let drops = report.drops.iter().map(|dropped| Dropped {
@@ -240,5 +242,6 @@ fn finished(order: &Order, report: &Report) -> Finished {
         outputs: outputs.collect(),
         reads: reads.collect(),
         drops: drops.filter(|drop| drop.rows > 0).collect(),
+        copied: None,
     }
 }
