@@ -118,7 +118,9 @@ fn merge_opened(order: &Order, inputs: &[Arc<dyn Input>], meter: &Arc<Meter>) ->
             source,
         })?;
     let budget = Budget {
-        memory_bytes: order.memory_bytes,
+        memory_bytes: order
+            .memory_bytes
+            .saturating_sub(order.site.root.output_bytes_held()),
         threads: order.threads,
     };
     let spec = spec::for_engine(&order.grant.job);
