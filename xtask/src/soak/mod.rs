@@ -9,7 +9,7 @@ use crate::interop::{self, Profile, Size};
 use crate::shape::Shape;
 use crate::steps::Steps;
 use crate::workspace::Workspace;
-use crate::{process, stores, venv};
+use crate::{process, provenance, stores, venv};
 
 pub(crate) const HELP: &str = "\
 Usage: cargo xtask soak
@@ -84,7 +84,7 @@ const SOAKS: &[Soak] = &[
 pub(crate) fn run(args: &[String]) -> Result<()> {
     Options::parse(args, &[])?;
     let workspace = Workspace::find()?;
-    let commit = page::commit(&workspace)?;
+    let provenance = provenance::line(&workspace)?;
     let mut steps = Steps::default();
     let mut figures = Vec::new();
     for soak in SOAKS {
@@ -95,7 +95,7 @@ pub(crate) fn run(args: &[String]) -> Result<()> {
     std::fs::create_dir_all(workspace.path("docs"))?;
     std::fs::write(
         workspace.path(PAGE),
-        page::render(&commit, &page::date()?, steps.outcomes(), &figures),
+        page::render(&provenance, steps.outcomes(), &figures),
     )?;
     println!("\nwrote {PAGE}");
     steps.finish()

@@ -1,35 +1,13 @@
 //! docs/soak.md.
 
-use std::process::Command;
-use std::thread::available_parallelism;
-
-use anyhow::Result;
-
-use crate::process;
 use crate::steps::Outcome;
-use crate::workspace::Workspace;
 
-pub(crate) fn commit(workspace: &Workspace) -> Result<String> {
-    Ok(workspace
-        .git(&["describe", "--always", "--dirty", "--exclude=*"])?
-        .trim()
-        .to_owned())
-}
-
-pub(crate) fn date() -> Result<String> {
-    Ok(process::output(Command::new("date").args(["-u", "+%Y-%m-%d"]))?
-        .trim()
-        .to_owned())
-}
-
-pub(crate) fn render(commit: &str, date: &str, outcomes: &[Outcome], figures: &[Vec<String>]) -> String {
-    let cores = available_parallelism().map_or(0, usize::from);
+pub(crate) fn render(provenance: &str, outcomes: &[Outcome], figures: &[Vec<String>]) -> String {
     let mut page = format!(
         "# The last soak\n\n\
          Written by `cargo xtask soak`: the long tests at their whole length.\n\n\
-         Commit {commit}, {date}, {cores} cores, {}.\n\n\
-         | step | result | minutes | figures |\n|---|---|---|---|\n",
-        std::env::consts::OS
+         {provenance}.\n\n\
+         | step | result | minutes | figures |\n|---|---|---|---|\n"
     );
     for (outcome, figures) in outcomes.iter().zip(figures) {
         let result = if outcome.passed { "passed" } else { "**failed**" };
@@ -58,12 +36,11 @@ mod tests {
         };
         let outcomes = [outcome("kills", true), outcome("memory", false)];
         let page = render(
-            "abc1234",
-            "2026-01-31",
+            "Commit abc1234, 2026-01-31",
             &outcomes,
             &[vec!["100 kills".into()], vec![]],
         );
-        assert!(page.contains("Commit abc1234, 2026-01-31"), "{page}");
+        assert!(page.contains("\n\nCommit abc1234, 2026-01-31.\n\n"), "{page}");
         assert!(
             page.contains("| kills | passed | 1.5 | 100 kills |\n| memory | **failed** | 1.5 |  |\n"),
             "{page}"
