@@ -9,7 +9,7 @@ use crate::interop::{self, Profile, Size};
 use crate::shape::Shape;
 use crate::steps::Steps;
 use crate::workspace::Workspace;
-use crate::{process, stores, venv};
+use crate::{process, provenance, stores, venv};
 
 pub(crate) const HELP: &str = "\
 Usage: cargo xtask soak [WORD …]
@@ -94,7 +94,7 @@ pub(crate) fn run(words: &[String]) -> Result<()> {
         .into());
     }
     let workspace = Workspace::find()?;
-    let commit = page::commit(&workspace)?;
+    let provenance = provenance::line(&workspace)?;
     let mut steps = Steps::default();
     let mut figures = Vec::new();
     for soak in soaks {
@@ -105,8 +105,7 @@ pub(crate) fn run(words: &[String]) -> Result<()> {
     let path = workspace.path(PAGE);
     let before = std::fs::read_to_string(&path).unwrap_or_default();
     let run = page::Run {
-        commit,
-        date: page::date()?,
+        provenance,
         steps: steps.outcomes().iter().zip(figures).collect(),
     };
     std::fs::write(
