@@ -48,26 +48,27 @@ mod thrift;
 mod windows;
 
 mod adapt;
+mod memory;
 mod promote;
 mod schema;
 
-mod batch;
-mod merger;
-#[expect(dead_code, unused_imports, reason = "the engine is being built around it")]
+mod context;
+mod intake;
+#[expect(
+    dead_code,
+    unused_imports,
+    reason = "key ranges are not cut by the engine yet"
+)]
 mod order;
 mod plan;
-mod rounds;
-mod runs;
+mod shelf;
 mod sort_key;
-mod sorter;
-mod source;
-mod survey;
 
-mod gate;
-mod hand_over;
+mod columns;
+mod crew;
 mod key_range;
 mod roll;
-mod rules;
+mod settings;
 mod sieve;
 mod statistics;
 mod write;

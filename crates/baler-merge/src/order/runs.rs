@@ -102,7 +102,7 @@ impl Order {
     }
 
     /// Appends rows; they join the run before if it is of the same lane and fate.
-    pub(super) fn push(&mut self, lane: u32, rows: usize, kept: bool) {
+    pub(crate) fn push(&mut self, lane: u32, rows: usize, kept: bool) {
         self.rows += rows;
         self.kept += if kept { rows } else { 0 };
         let mut rows = rows;
