@@ -92,6 +92,14 @@ impl Rope {
     }
 }
 
+impl From<Bytes> for Rope {
+    fn from(piece: Bytes) -> Self {
+        let mut rope = Self::default();
+        rope.push(piece);
+        rope
+    }
+}
+
 impl Length for Rope {
     fn len(&self) -> u64 {
         self.len

@@ -72,6 +72,8 @@ mod roll;
 mod rules;
 mod sieve;
 mod statistics;
+#[expect(dead_code, reason = "used by the merge once paths are mixed")]
+mod stitch;
 mod write;
 
 mod inspect;

@@ -56,6 +56,28 @@ impl Values {
         }
     }
 
+    /// Values that follow one another, as they lie in a PLAIN page.
+    pub(crate) fn plain_range(&self, numbers: std::ops::Range<usize>) -> &[u8] {
+        match &self.places {
+            Places::Fixed(width) => &self.bytes[numbers.start * width..numbers.end * width],
+            Places::Starts(_) if numbers.is_empty() => &[],
+            Places::Starts(starts) => {
+                &self.bytes[starts[numbers.start] as usize - 4..self.end(starts, numbers.end - 1)]
+            }
+        }
+    }
+
+    /// Appends the values of these numbers as they lie in a PLAIN page.
+    pub(crate) fn gather(&self, numbers: &[u32], into: &mut Vec<u8>) {
+        match &self.places {
+            Places::Fixed(8) => gather_fixed::<8>(&self.bytes, numbers, into),
+            Places::Fixed(4) => gather_fixed::<4>(&self.bytes, numbers, into),
+            _ => numbers
+                .iter()
+                .for_each(|number| into.extend_from_slice(self.plain(*number as usize))),
+        }
+    }
+
     pub(crate) fn iter(&self) -> impl Iterator<Item = &[u8]> {
         (0..self.len()).map(|number| self.get(number))
     }
@@ -69,6 +91,14 @@ impl Values {
         starts
             .get(number + 1)
             .map_or(self.bytes.len(), |next| *next as usize - 4)
+    }
+}
+
+fn gather_fixed<const WIDTH: usize>(bytes: &[u8], numbers: &[u32], into: &mut Vec<u8>) {
+    let (values, _) = bytes.as_chunks::<WIDTH>();
+    into.reserve(numbers.len() * WIDTH);
+    for number in numbers {
+        into.extend_from_slice(&values[*number as usize]);
     }
 }
 
