@@ -21,7 +21,7 @@ use crate::sort_key::asked_sort;
 use crate::spec::{Budget, MergeSpec, Rule, SortColumn};
 use crate::write::{Due, Outputs, Shape, broken};
 use parquet::arrow::ArrowWriter;
-use parquet::schema::types::Type;
+use parquet::schema::types::{ColumnDescPtr, SchemaDescriptor};
 use std::collections::VecDeque;
 use std::path::Path;
 use std::sync::Arc;
@@ -175,7 +175,9 @@ impl Job<'_> {
             sort,
             layouts,
         });
-        let mut cutter = Cutter::new(self.shelf, self.sieve, self.source()?);
+        // Dropped rows are read, but neither hashed nor encoded.
+        let looked_at = self.window_rows() * 2;
+        let mut cutter = Cutter::new(self.shelf, self.sieve, self.source()?, looked_at);
         let mut outputs = Outputs::new(sink, shape, self.due());
         with_crew(self.shares.threads, |crew| {
             self.run(crew, &mut cutter, &mut outputs, &encoder, watch.as_ref())
@@ -234,6 +236,12 @@ impl Job<'_> {
         Ok(Source::Merged(merger, verifier))
     }
 
+    /// Rows of a window, as far as memory goes.
+    fn window_rows(&self) -> usize {
+        let (widest, row) = widths(&self.context.files);
+        self.shares.window_rows(widest, row)
+    }
+
     /// All rows of all inputs, and the bytes of their pages.
     fn due(&self) -> Due {
         let chunks = |file: &OpenFile| {
@@ -263,13 +271,11 @@ impl Job<'_> {
         let (file, factory) = model
             .and_then(ArrowWriter::into_serialized_writer)
             .map_err(|why| broken(&why))?;
-        let (widest, row) = widths(&self.context.files);
-        let group_rows = self.shares.window_rows(widest, row);
         let shape = Shape {
             schema: file.schema_descr().root_schema_ptr(),
             properties: file.properties().clone(),
             target_bytes: self.spec.target_file_bytes,
-            group_rows: group_rows.min(self.spec.row_group_rows.max(1)),
+            group_rows: self.window_rows().min(self.spec.row_group_rows.max(1)),
             times,
         };
         let encoder = Encoder {
@@ -277,19 +283,18 @@ impl Job<'_> {
             schema: Arc::clone(schema),
             factory,
             times,
-            leaves: leaves_of(file.schema_descr().root_schema()),
+            leaves: leaves_of(file.schema_descr()),
+            codec: self.spec.codec,
         };
         Ok((shape, encoder))
     }
 }
 
-/// How many leaf columns each top-level column has.
-fn leaves_of(root: &Type) -> Vec<usize> {
-    fn leaves(column: &Type) -> usize {
-        match column {
-            Type::PrimitiveType { .. } => 1,
-            Type::GroupType { fields, .. } => fields.iter().map(|field| leaves(field)).sum(),
-        }
+/// The leaf columns of each top-level column.
+fn leaves_of(schema: &SchemaDescriptor) -> Vec<Vec<ColumnDescPtr>> {
+    let mut leaves = vec![Vec::new(); schema.root_schema().get_fields().len()];
+    for (number, leaf) in schema.columns().iter().enumerate() {
+        leaves[schema.get_column_root_idx(number)].push(leaf.clone());
     }
-    root.get_fields().iter().map(|field| leaves(field)).collect()
+    leaves
 }

@@ -44,7 +44,7 @@ impl Shares {
             batch: (eighth / 4 / threads).clamp(64 << 10, 4 << 20),
             windows: (eighth / threads).clamp(64 << 10, 16 << 20),
             pile: (eighth * 2 / threads).max(1 << 20),
-            shelf: eighth * 3,
+            shelf: eighth * 4,
             keys: eighth,
             window: eighth * 3,
         }
@@ -62,8 +62,8 @@ impl Shares {
 
     /// Rows of a window of which the widest column takes so many bytes a row, and all together so many.
     pub(crate) fn window_rows(&self, widest: usize, row: usize) -> usize {
-        // On each thread a column as read and as gathered; for each of two windows the order, the sums, and packed pages.
-        let bytes = self.threads * widest + 2 * (12 + 16) + row;
+        // On each thread a column as read; for each of two windows the order and the sums; packed pages.
+        let bytes = self.threads * widest + 2 * (12 + 16) + row / 2;
         (self.window / bytes).max(WINDOW_ROWS_MIN)
     }
 }

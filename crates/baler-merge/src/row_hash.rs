@@ -5,6 +5,7 @@
 //! decimals without trailing zeros, strings and binaries as their bytes. Dictionaries and views hash as the values they stand for.
 
 use crate::digest::Digest;
+use crate::short_hash::{hash_9_to_16, hash_16};
 use arrow::array::*;
 use arrow::compute::cast;
 use arrow::datatypes::*;
@@ -58,7 +59,7 @@ pub(crate) fn add_codes(sums: &mut [u128], entries: &[u128], codes: &Int32Array)
 pub(crate) fn seal(sums: &mut [u128]) -> Digest {
     let mut digest = Digest::EMPTY;
     for sum in sums {
-        *sum = hash_number(sum.to_le_bytes(), Kind::Row as u64);
+        *sum = hash_16(sum.to_le_bytes(), Kind::Row as u64);
         digest.add_row(*sum);
     }
     digest
@@ -268,17 +269,15 @@ fn numbers<T: ArrowPrimitiveType>(
 ) {
     let values = &array.values()[..array.len()];
     each(sums, array, |row| {
-        hash_number(canonical(values[row]).to_le_bytes(), seed)
+        hash_16(canonical(values[row]).to_le_bytes(), seed)
     });
 }
 
-/// XXH3-128 of the sixteen bytes that every number is hashed as.
-fn hash_number(bytes: [u8; 16], seed: u64) -> u128 {
-    xxh3_128_with_seed(&bytes, seed)
-}
-
 fn bytes<'a, A: Array>(sums: &mut [u128], array: &'a A, seed: u64, value: impl Fn(&'a A, usize) -> &'a [u8]) {
-    each(sums, array, |row| xxh3_128_with_seed(value(array, row), seed));
+    each(sums, array, |row| {
+        let value = value(array, row);
+        hash_9_to_16(value, seed).unwrap_or_else(|| xxh3_128_with_seed(value, seed))
+    });
 }
 
 /// Each entry of a dictionary is hashed once, however many rows have it.
@@ -336,7 +335,7 @@ fn structs(sums: &mut [u128], array: &StructArray, path: u64, seed: u64) -> Resu
         let path = xxh3_64_with_seed(field.name().as_bytes(), path);
         add_values(&mut inside, column, path)?;
     }
-    each(sums, array, |row| hash_number(inside[row].to_le_bytes(), seed));
+    each(sums, array, |row| hash_16(inside[row].to_le_bytes(), seed));
     Ok(())
 }
 

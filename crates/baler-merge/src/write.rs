@@ -1,6 +1,6 @@
 //! Puts row groups into outputs, in order, and rolls to the next output at the target size.
 
-use crate::columns::{Done, Ends};
+use crate::columns::{Chunk, Done, Ends};
 use crate::digest::Digest;
 use crate::error::MergeError;
 use crate::io::{Output, OutputSink};
@@ -132,9 +132,11 @@ impl<'a> Outputs<'a> {
                 part.span.join(times);
             }
             for chunk in column.chunks {
-                chunk
-                    .append_to_row_group(&mut row_group)
-                    .map_err(|why| broken(&why))?;
+                let appended = match chunk {
+                    Chunk::Own(chunk) => row_group.append_column(&chunk.bytes, chunk.close),
+                    Chunk::Crate(chunk) => chunk.append_to_row_group(&mut row_group),
+                };
+                appended.map_err(|why| broken(&why))?;
             }
         }
         row_group.close().map_err(|why| broken(&why))?;
@@ -250,7 +252,7 @@ impl Write for Sealed {
     }
 }
 
-fn writing(source: io::Error) -> MergeError {
+pub(crate) fn writing(source: io::Error) -> MergeError {
     MergeError::Node {
         doing: "writing an output",
         source,

@@ -17,6 +17,8 @@ pub(crate) struct Cutter<'a> {
     source: Source<'a>,
     /// Rows taken of each lane so far.
     taken: Vec<u64>,
+    /// A window ends early once it has looked at so many rows, kept or not.
+    rows_looked_at: usize,
 }
 
 /// Where the order comes from.
@@ -40,16 +42,20 @@ pub(crate) struct Gone {
     stretches: Vec<Vec<(u32, u32)>>,
 }
 
-/// A window ends early when it has looked at so many times the rows it shall hold.
-const ROWS_LOOKED_AT: usize = 8;
-
 impl<'a> Cutter<'a> {
-    pub(crate) fn new(shelf: &'a Shelved, sieve: &'a Sieve, source: Source<'a>) -> Self {
+    /// Windows look at up to `rows_looked_at` rows each: those that rules drop take memory too.
+    pub(crate) fn new(
+        shelf: &'a Shelved,
+        sieve: &'a Sieve,
+        source: Source<'a>,
+        rows_looked_at: usize,
+    ) -> Self {
         Self {
             shelf,
             sieve,
             source,
             taken: vec![0; shelf.lanes().len()],
+            rows_looked_at,
         }
     }
 
@@ -57,11 +63,9 @@ impl<'a> Cutter<'a> {
     pub(crate) fn next(&mut self, rows: usize) -> Result<Option<Cut>, MergeError> {
         let rows = rows.max(1);
         let (mut orders, mut kept, mut looked_at) = (Vec::new(), 0, 0);
-        while kept < rows && looked_at < rows * ROWS_LOOKED_AT {
-            let Some(order) = self
-                .source
-                .next(rows - kept, self.shelf, &self.taken, looked_at)?
-            else {
+        while kept < rows && looked_at < self.rows_looked_at {
+            let some = (rows - kept).min(self.rows_looked_at - looked_at);
+            let Some(order) = self.source.next(some, self.shelf, &self.taken, looked_at)? else {
                 break;
             };
             kept += order.kept();

@@ -1,17 +1,22 @@
 //! One column of one window: gathered piece by piece, hashed as it is handed to the encoder, encoded and compressed.
 
+use super::choose::{Way, choose, is_ours};
 use super::gather::Gather;
+use super::own_pages::OwnPages;
 use super::picks::Picks;
 use crate::error::MergeError;
+use crate::group::EncodedColumn;
 use crate::row_hash::{add_codes, add_column, hash_entries};
 use crate::row_time::{Span as TimeSpan, Times};
 use crate::shelf::Shelved;
+use crate::spec::Codec;
 use crate::write::broken;
-use arrow::array::AsArray;
-use arrow::datatypes::{Int32Type, SchemaRef};
+use arrow::array::{ArrayRef, AsArray};
+use arrow::datatypes::{Field, Int32Type, SchemaRef};
 use parquet::arrow::arrow_writer::{
     ArrowColumnChunk, ArrowColumnWriter, ArrowRowGroupWriterFactory, compute_leaves,
 };
+use parquet::schema::types::ColumnDescPtr;
 use std::sync::{Mutex, PoisonError};
 
 /// Makes column chunks.
@@ -22,12 +27,61 @@ pub(crate) struct Encoder<'a> {
     /// Where row times are, if they are asked for and there are any.
     pub(crate) times: Option<Times>,
     /// Leaf columns of each column.
-    pub(crate) leaves: Vec<usize>,
+    pub(crate) leaves: Vec<Vec<ColumnDescPtr>>,
+    pub(crate) codec: Codec,
+}
+
+/// An encoded leaf.
+pub(crate) enum Chunk {
+    /// Of pages of our own.
+    Own(Box<EncodedColumn>),
+    /// Of pages that the parquet crate made.
+    Crate(Box<ArrowColumnChunk>),
+}
+
+impl Chunk {
+    /// Bytes of its pages before they were packed.
+    pub(crate) fn unpacked_bytes(&self) -> i64 {
+        match self {
+            Chunk::Own(chunk) => chunk.close.metadata.uncompressed_size(),
+            Chunk::Crate(chunk) => chunk.close().metadata.uncompressed_size(),
+        }
+    }
+}
+
+/// Makes the chunks of one column.
+enum Pages {
+    Own(Box<OwnPages>),
+    Crate(Vec<ArrowColumnWriter>),
+}
+
+impl Pages {
+    fn write(&mut self, field: &Field, rows: &ArrayRef) -> Result<(), MergeError> {
+        match self {
+            Pages::Own(pages) => pages.page(rows),
+            Pages::Crate(writers) => {
+                let leaves = compute_leaves(field, rows).map_err(|why| broken(&why))?;
+                let mut pairs = writers.iter_mut().zip(&leaves);
+                pairs.try_for_each(|(writer, leaf)| writer.write(leaf).map_err(|why| broken(&why)))
+            }
+        }
+    }
+
+    fn finish(self) -> Result<Vec<Chunk>, MergeError> {
+        match self {
+            Pages::Own(pages) => Ok(vec![Chunk::Own(Box::new(pages.finish()?))]),
+            Pages::Crate(writers) => {
+                let closed = writers.into_iter().map(ArrowColumnWriter::close);
+                let chunks = closed.map(|chunk| Ok(Chunk::Crate(Box::new(chunk?))));
+                chunks.collect::<Result<_, _>>().map_err(|why| broken(&why))
+            }
+        }
+    }
 }
 
 /// A column of a row group.
 pub(crate) struct ColumnDone {
-    pub(crate) chunks: Vec<ArrowColumnChunk>,
+    pub(crate) chunks: Vec<Chunk>,
     /// The times of its rows, if it is the column that has them.
     pub(crate) times: Option<TimeSpan>,
 }
@@ -43,7 +97,7 @@ impl Encoder<'_> {
         let by_column = self
             .leaves
             .iter()
-            .map(|leaves| writers.by_ref().take(*leaves).collect());
+            .map(|leaves| writers.by_ref().take(leaves.len()).collect());
         Ok(by_column.collect())
     }
 
@@ -52,12 +106,13 @@ impl Encoder<'_> {
         &self,
         column: usize,
         picks: &Picks,
-        mut writers: Vec<ArrowColumnWriter>,
+        writers: Vec<ArrowColumnWriter>,
         sums: &Mutex<Vec<u128>>,
     ) -> Result<ColumnDone, MergeError> {
         let field = self.schema.field(column);
         let odd = |why: arrow::error::ArrowError| MergeError::Proof(why.to_string());
         let gather = Gather::new(self.shelf, column, picks)?;
+        let mut pages = self.pages(column, &gather, picks, writers)?;
         let hashed = match &self.shelf.columns()[column].values {
             Some(values) => Some(hash_entries(field.name(), values).map_err(odd)?),
             None => None,
@@ -79,18 +134,36 @@ impl Encoder<'_> {
             if let Some(times) = &mut times {
                 times.add(&array).map_err(odd)?;
             }
-            let leaves = compute_leaves(field, &array).map_err(|why| broken(&why))?;
-            for (writer, leaf) in writers.iter_mut().zip(&leaves) {
-                writer.write(leaf).map_err(|why| broken(&why))?;
-            }
+            pages.write(field, &array)?;
         }
-        let chunks = writers
-            .into_iter()
-            .map(|writer| writer.close().map_err(|why| broken(&why)));
         Ok(ColumnDone {
-            chunks: chunks.collect::<Result<_, _>>()?,
+            chunks: pages.finish()?,
             times,
         })
+    }
+
+    /// Who makes the pages of a column, as its rows suggest.
+    fn pages(
+        &self,
+        column: usize,
+        gather: &Gather<'_>,
+        picks: &Picks,
+        writers: Vec<ArrowColumnWriter>,
+    ) -> Result<Pages, MergeError> {
+        let pieces = &picks.pieces;
+        let (field, sample) = (self.schema.field(column), pieces.get(pieces.len() / 2));
+        let ([leaf], Some(sample)) = (&self.leaves[column][..], sample) else {
+            return Ok(Pages::Crate(writers));
+        };
+        if !is_ours(field.data_type(), leaf) {
+            return Ok(Pages::Crate(writers));
+        }
+        Ok(
+            match choose(gather, &gather.piece(sample)?, leaf, self.codec, pieces.len())? {
+                Way::Crate => Pages::Crate(writers),
+                way => Pages::Own(Box::new(OwnPages::new(leaf.clone(), self.codec, way)?)),
+            },
+        )
     }
 }
 

@@ -1,8 +1,9 @@
 //! Puts the rows of one column into a new order: runs by copying memory, single rows one by one.
 
+use super::choose::Known;
 use super::picks::{Picks, Piece, Run};
 use crate::error::MergeError;
-use crate::shelf::{Flat, Shelved, Values, fixed_width};
+use crate::shelf::{Entries, Flat, Shelved, Values, fixed_width};
 use arrow::array::*;
 use arrow::buffer::{BooleanBuffer, Buffer, MutableBuffer, NullBuffer};
 use arrow::datatypes::{DataType, Int32Type};
@@ -15,6 +16,7 @@ pub(crate) struct Gather<'a> {
     data_type: DataType,
     /// The column's dictionary, if it is gathered as codes.
     values: Option<ArrayRef>,
+    entries: Arc<Entries>,
     sources: Vec<Flat>,
 }
 
@@ -30,8 +32,33 @@ impl<'a> Gather<'a> {
             picks,
             data_type: known.data_type.clone(),
             values: known.values.clone(),
+            entries: Arc::clone(&known.entries),
             sources: read.collect::<Result<_, _>>()?,
         })
+    }
+
+    /// The dictionary of the column and which of it the window uses, if it is gathered as codes.
+    pub(super) fn known(&self) -> Option<Known> {
+        self.values.as_ref()?;
+        let mut used = vec![false; self.entries.len()];
+        for run in &self.picks.runs {
+            let source = &self.sources[run.span as usize];
+            if let Values::Codes(codes) = &source.values {
+                let range = run.start as usize..(run.start + run.rows) as usize;
+                codes[range].iter().for_each(|code| used[*code as usize] = true);
+            }
+        }
+        Some(Known::new(Arc::clone(&self.entries), &used))
+    }
+
+    /// What was read: all rows of the window's spans, those that are not picked too.
+    pub(super) fn sources(&self) -> &[Flat] {
+        &self.sources
+    }
+
+    /// Bytes of a value.
+    pub(super) fn width(&self) -> usize {
+        fixed_width(&self.data_type).unwrap_or(0)
     }
 
     /// The rows of a piece in order: a dictionary array if the column is coded.

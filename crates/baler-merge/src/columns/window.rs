@@ -1,7 +1,7 @@
 //! A window in work: its columns, its order and its drops are jobs of their own; a row group comes of them.
 
 use super::cutting::Cut;
-use super::encode::{ColumnDone, Encoder};
+use super::encode::{Chunk, ColumnDone, Encoder};
 use super::watch::{Ends, Watch};
 use crate::crew::{Crew, Handle};
 use crate::digest::Digest;
@@ -33,8 +33,8 @@ impl Done {
     /// Bytes of its pages before they were packed.
     pub(crate) fn bytes(&self) -> u64 {
         let chunks = self.columns.iter().flat_map(|column| &column.chunks);
-        let metadata = chunks.map(|chunk| chunk.close().metadata.uncompressed_size());
-        metadata.sum::<i64>().unsigned_abs()
+        let unpacked = chunks.map(Chunk::unpacked_bytes);
+        unpacked.sum::<i64>().unsigned_abs()
     }
 }
 

@@ -5,7 +5,7 @@ use arrow::array::*;
 use arrow::buffer::{Buffer, OffsetBuffer};
 use arrow::datatypes::{ArrowNativeType, ByteArrayType, DataType};
 use std::collections::HashMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 /// A column with more distinct values than this is laid plain from then on.
 pub(crate) const ENTRIES_MAX: usize = 1 << 16;
@@ -27,6 +27,26 @@ struct Growing {
 pub(crate) struct Entries {
     ends: Vec<u32>,
     bytes: Vec<u8>,
+    ranks: OnceLock<Ranks>,
+}
+
+/// The order of the entries.
+#[derive(Debug, Clone)]
+pub(crate) struct Ranks {
+    by_code: Vec<u32>,
+    codes: Vec<u32>,
+}
+
+impl Ranks {
+    /// How many entries are less than this one.
+    pub(crate) fn of(&self, code: u32) -> u32 {
+        self.by_code[code as usize]
+    }
+
+    /// The entry of this rank.
+    pub(crate) fn code(&self, rank: u32) -> u32 {
+        self.codes[rank as usize]
+    }
 }
 
 impl Dictionary {
@@ -89,6 +109,19 @@ impl Entries {
         let code = code as usize;
         let start = code.checked_sub(1).map_or(0, |before| self.ends[before] as usize);
         &self.bytes[start..self.ends[code] as usize]
+    }
+
+    /// Their order, found when it is first asked for; none is added after that.
+    pub(crate) fn ranks(&self) -> &Ranks {
+        self.ranks.get_or_init(|| {
+            let mut codes: Vec<u32> = (0..self.len() as u32).collect();
+            codes.sort_unstable_by_key(|code| self.entry(*code));
+            let mut by_code = vec![0; codes.len()];
+            for (rank, code) in (0..).zip(&codes) {
+                by_code[*code as usize] = rank;
+            }
+            Ranks { by_code, codes }
+        })
     }
 
     /// All values in the column's type.

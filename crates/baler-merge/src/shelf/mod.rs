@@ -115,7 +115,7 @@ impl Shelf {
             columns.push(Column {
                 data_type: field.data_type().clone(),
                 values: values.filter(|_| !plain),
-                entries,
+                entries: Arc::new(entries),
             });
         }
         Ok(Shelved {
@@ -138,7 +138,7 @@ pub(crate) struct Column {
     pub(crate) data_type: DataType,
     /// Its dictionary in its type, if every value of it is there as a code.
     pub(crate) values: Option<ArrayRef>,
-    entries: Entries,
+    pub(crate) entries: Arc<Entries>,
 }
 
 impl Shelved {

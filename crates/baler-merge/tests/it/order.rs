@@ -211,3 +211,51 @@ fn inputs_without_rows_give_no_outputs() {
     assert!(merged.files.is_empty());
     assert_eq!(merged.report.inputs.len(), 2);
 }
+
+/// Files whose dictionaries are small, and too many words when taken together.
+fn wordy(file: i64, sorted: bool) -> RecordBatch {
+    let rows = 8_000;
+    let words: Vec<String> = (0..rows)
+        .map(|row| format!("w{}", file * 3_500 + row % 3_500))
+        .collect();
+    let key = |row: i64| {
+        if sorted {
+            row * 31 + file
+        } else {
+            row * 7_919 % rows
+        }
+    };
+    batch(vec![
+        ("k", ints((0..rows).map(key))),
+        ("word", strings(words.iter().map(String::as_str))),
+        (
+            "few",
+            strings((0..rows).map(|row| ["a", "b", "c"][(row % 3) as usize])),
+        ),
+    ])
+}
+
+#[test]
+fn a_dictionary_that_grows_too_large_is_given_up_and_no_word_is_lost() {
+    for sorted in [true, false] {
+        let batches: Vec<RecordBatch> = (0..30).map(|file| wordy(file, sorted)).collect();
+        for (memory_bytes, threads) in [(0, 1), (256 << 20, 3)] {
+            let budget = Budget {
+                memory_bytes,
+                threads,
+            };
+            let merged = try_merge_within(&inputs(&batches), &sorted_by(&["k"]), budget).unwrap();
+            assert_eq!(merged.rows(), sort_naively(&batches, &sorted_by(&["k"]).sort));
+        }
+    }
+}
+
+#[test]
+fn a_thousand_inputs_are_merged_within_a_small_budget() {
+    let files = 1_000;
+    let batches: Vec<RecordBatch> = (0..files)
+        .map(|file| batch(vec![("k", ints((0..40).map(|row| row * files + file)))]))
+        .collect();
+    let merged = try_merge(&inputs(&batches), &sorted_by(&["k"]), 0).unwrap();
+    assert_eq!(values(&merged.column("k")), (0..40 * files).collect::<Vec<_>>());
+}
