@@ -5,28 +5,29 @@
 
 use crate::limits::{SCHEMA_DEPTH_MAX, SCHEMA_ELEMENTS_MAX, THRIFT_DEPTH_MAX};
 
-const BOOL_TRUE: u8 = 1;
-const BOOL_FALSE: u8 = 2;
+pub(crate) const BOOL_TRUE: u8 = 1;
+pub(crate) const BOOL_FALSE: u8 = 2;
 const BYTE: u8 = 3;
 const I16: u8 = 4;
-const I32: u8 = 5;
-const I64: u8 = 6;
+pub(crate) const I32: u8 = 5;
+pub(crate) const I64: u8 = 6;
 const DOUBLE: u8 = 7;
-const BINARY: u8 = 8;
+pub(crate) const BINARY: u8 = 8;
 const LIST: u8 = 9;
 const SET: u8 = 10;
 const MAP: u8 = 11;
-const STRUCT: u8 = 12;
+pub(crate) const STRUCT: u8 = 12;
 const UUID: u8 = 13;
 
-type Walked<T> = Result<T, String>;
+/// What was found, or what is odd.
+pub(crate) type Walked<T> = Result<T, String>;
 
 /// Fields of a footer that only encrypted files have: the algorithm, and the key that signed the footer.
 const ENCRYPTION: [i64; 2] = [8, 9];
 
 /// Checks a footer's structure and the depth and size of its schema. Says whether some columns are encrypted.
 pub(crate) fn check_footer(footer: &[u8]) -> Walked<bool> {
-    let mut walker = Walker { rest: footer };
+    let mut walker = Walker::new(footer);
     let mut field = 0;
     let (mut schema_seen, mut encrypted) = (false, false);
     while let Some(kind) = walker.next_field(&mut field)? {
@@ -47,7 +48,7 @@ pub(crate) fn check_footer(footer: &[u8]) -> Walked<bool> {
 
 /// Packed and unpacked size that a page header claims. The slice may end before the header does.
 pub(crate) fn page_sizes(header: &[u8]) -> Walked<PageSizes> {
-    let mut walker = Walker { rest: header };
+    let mut walker = Walker::new(header);
     let (mut field, mut unpacked, mut packed) = (0, None, None);
     while unpacked.is_none() || packed.is_none() {
         match walker.next_field(&mut field)? {
@@ -76,11 +77,29 @@ pub(crate) struct PageSizes {
     pub(crate) header: u64,
 }
 
-struct Walker<'a> {
+/// Walks over a structure, field by field.
+pub(crate) struct Walker<'a> {
     rest: &'a [u8],
 }
 
-impl Walker<'_> {
+impl<'a> Walker<'a> {
+    pub(crate) fn new(bytes: &'a [u8]) -> Self {
+        Self { rest: bytes }
+    }
+
+    /// What was not walked over yet.
+    pub(crate) fn rest(&self) -> &'a [u8] {
+        self.rest
+    }
+
+    /// A string or a blob.
+    pub(crate) fn binary(&mut self) -> Walked<&'a [u8]> {
+        let length = usize::try_from(self.varint()?).map_err(|_| "a string is too long")?;
+        let bytes = self.rest.get(..length).ok_or("it ends in the middle")?;
+        self.advance(length)?;
+        Ok(bytes)
+    }
+
     fn check_schema(&mut self) -> Walked<()> {
         let (kind, count) = self.list_header()?;
         if kind != STRUCT || count == 0 {
@@ -139,7 +158,7 @@ impl Walker<'_> {
     }
 
     /// Moves to the next field of a structure and gives its type, or nothing at the end.
-    fn next_field(&mut self, field: &mut i64) -> Walked<Option<u8>> {
+    pub(crate) fn next_field(&mut self, field: &mut i64) -> Walked<Option<u8>> {
         let head = self.byte()?;
         if head == 0 {
             return Ok(None);
@@ -153,7 +172,7 @@ impl Walker<'_> {
         Ok(Some(head & 0x0f))
     }
 
-    fn skip(&mut self, kind: u8, depth: usize) -> Walked<()> {
+    pub(crate) fn skip(&mut self, kind: u8, depth: usize) -> Walked<()> {
         if depth > THRIFT_DEPTH_MAX {
             return Err(format!("the footer is nested more than {THRIFT_DEPTH_MAX} deep"));
         }
@@ -163,10 +182,7 @@ impl Walker<'_> {
             I16 | I32 | I64 => self.varint().map(|_| ()),
             DOUBLE => self.advance(8),
             UUID => self.advance(16),
-            BINARY => {
-                let length = self.varint()?;
-                self.advance(usize::try_from(length).map_err(|_| "a string is too long")?)
-            }
+            BINARY => self.binary().map(|_| ()),
             LIST | SET => {
                 let (kind, count) = self.list_header()?;
                 (0..count).try_for_each(|_| self.skip_element(kind, depth + 1))
@@ -222,7 +238,7 @@ impl Walker<'_> {
             .ok_or_else(|| format!("a list claims {count} elements in {} bytes", self.rest.len()))
     }
 
-    fn zigzag(&mut self) -> Walked<i64> {
+    pub(crate) fn zigzag(&mut self) -> Walked<i64> {
         let raw = self.varint()?;
         Ok(((raw >> 1) as i64) ^ -((raw & 1) as i64))
     }

@@ -84,16 +84,11 @@ impl Windows {
 impl Chunk {
     fn of(group: usize, column: &ColumnChunkMetaData) -> Self {
         let (start, length) = column.byte_range();
-        let ratio_max = match column.compression() {
-            Compression::UNCOMPRESSED => 1,
-            Compression::ZSTD(_) | Compression::BROTLI(_) => RATIO_MAX_DENSE,
-            _ => RATIO_MAX,
-        };
         Self {
             group,
             start,
             end: start + length,
-            ratio_max,
+            ratio_max: ratio_max(column.compression()),
             window: Mutex::default(),
         }
     }
@@ -110,17 +105,25 @@ impl Chunk {
                 sizes.packed
             ));
         }
-        let plausible = sizes
-            .packed
-            .saturating_mul(self.ratio_max)
-            .saturating_add(PAGE_BYTES_FREE);
-        if sizes.unpacked > PAGE_BYTES_MAX.min(plausible) {
-            return Err(format!(
-                "a page of {} bytes claims to unpack to {}",
-                sizes.packed, sizes.unpacked
-            ));
-        }
-        Ok(())
+        check_ratio(sizes.packed, sizes.unpacked, self.ratio_max)
+    }
+}
+
+/// How tight a codec can pack.
+pub(crate) fn ratio_max(compression: Compression) -> u64 {
+    match compression {
+        Compression::UNCOMPRESSED => 1,
+        Compression::ZSTD(_) | Compression::BROTLI(_) => RATIO_MAX_DENSE,
+        _ => RATIO_MAX,
+    }
+}
+
+/// Refuses a page that claims to unpack to more than it can, or than fits.
+pub(crate) fn check_ratio(packed: u64, unpacked: u64, ratio_max: u64) -> Result<(), String> {
+    let plausible = packed.saturating_mul(ratio_max).saturating_add(PAGE_BYTES_FREE);
+    match unpacked > PAGE_BYTES_MAX.min(plausible) {
+        true => Err(format!("a page of {packed} bytes claims to unpack to {unpacked}")),
+        false => Ok(()),
     }
 }
 

@@ -1,0 +1,125 @@
+//! Numbers of a few bits, one after another, the lowest bit first.
+//!
+//! Eight numbers of so many bits take as many bytes, so blocks of eight begin at bytes. Where the width is known when this is
+//! compiled, all shifts are constants and a block is a handful of instructions.
+
+/// Numbers in a block.
+pub(crate) const BLOCK: usize = 8;
+
+/// Bits that the greatest of some numbers needs.
+pub(crate) fn width_of(greatest: u64) -> u8 {
+    (u64::BITS - greatest.leading_zeros()) as u8
+}
+
+/// A number that can be packed.
+pub(crate) trait Code: Copy + PartialEq {
+    fn wide(self) -> u64;
+}
+
+macro_rules! code {
+    ($($type:ty),*) => { $(impl Code for $type {
+        fn wide(self) -> u64 {
+            u64::from(self)
+        }
+    })* };
+}
+code!(u8, u16, u32, u64);
+
+/// Packs whole blocks and what is left over; the last byte is filled with zeros.
+pub(crate) fn pack<C: Code>(codes: &[C], width: u8, into: &mut Vec<u8>) {
+    macro_rules! by_width {
+        ($($width:literal)*) => {
+            match width {
+                0 => {}
+                $($width => pack_blocks::<C, $width>(codes, into),)*
+                _ => pack_slowly(codes, width, into),
+            }
+        };
+    }
+    by_width!(1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16);
+}
+
+fn pack_blocks<C: Code, const WIDTH: usize>(codes: &[C], into: &mut Vec<u8>) {
+    into.reserve(codes.len() * WIDTH / 8 + WIDTH);
+    let (blocks, rest) = codes.as_chunks::<BLOCK>();
+    for block in blocks {
+        if WIDTH <= 8 {
+            let mut word = 0u64;
+            for (place, code) in block.iter().enumerate() {
+                word |= code.wide() << (place * WIDTH);
+            }
+            into.extend_from_slice(&word.to_le_bytes()[..WIDTH.min(8)]);
+        } else {
+            let mut word = 0u128;
+            for (place, code) in block.iter().enumerate() {
+                word |= u128::from(code.wide()) << (place * WIDTH);
+            }
+            into.extend_from_slice(&word.to_le_bytes()[..WIDTH]);
+        }
+    }
+    pack_slowly(rest, WIDTH as u8, into);
+}
+
+fn pack_slowly<C: Code>(codes: &[C], width: u8, into: &mut Vec<u8>) {
+    let (mut word, mut held) = (0u128, 0u32);
+    for code in codes {
+        word |= u128::from(code.wide()) << held;
+        held += u32::from(width);
+        while held >= 8 {
+            into.push(word as u8);
+            word >>= 8;
+            held -= 8;
+        }
+    }
+    if held > 0 {
+        into.push(word as u8);
+    }
+}
+
+/// Appends `count` numbers; bytes that are missing at the end are taken for zeros, as the format allows for the last block.
+pub(crate) fn unpack(bytes: &[u8], width: u8, count: usize, into: &mut Vec<u32>) {
+    macro_rules! by_width {
+        ($($width:literal)*) => {
+            match width {
+                0 => into.resize(into.len() + count, 0),
+                $($width => unpack_blocks::<$width>(bytes, count, into),)*
+                _ => unpack_wide(bytes, width, count, |number| into.push(number as u32)),
+            }
+        };
+    }
+    by_width!(1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16);
+}
+
+fn unpack_blocks<const WIDTH: usize>(bytes: &[u8], count: usize, into: &mut Vec<u32>) {
+    into.reserve(count.next_multiple_of(BLOCK));
+    let end = into.len() + count;
+    let mask = (1u128 << WIDTH) - 1;
+    for block in bytes.chunks(WIDTH).take(count.div_ceil(BLOCK)) {
+        let mut word = [0; 16];
+        word[..block.len()].copy_from_slice(block);
+        let word = u128::from_le_bytes(word);
+        let codes: [u32; BLOCK] = std::array::from_fn(|place| (word >> (place * WIDTH) & mask) as u32);
+        into.extend_from_slice(&codes);
+    }
+    into.resize(end, 0);
+}
+
+/// Hands over `count` numbers of up to 64 bits.
+pub(crate) fn unpack_wide(bytes: &[u8], width: u8, count: usize, mut take: impl FnMut(u64)) {
+    let mask = if width == 64 {
+        u64::MAX
+    } else {
+        (1u64 << width) - 1
+    };
+    let (mut word, mut held) = (0u128, 0u32);
+    let mut bytes = bytes.iter();
+    for _ in 0..count {
+        while held < u32::from(width) {
+            word |= u128::from(bytes.next().copied().unwrap_or(0)) << held;
+            held += 8;
+        }
+        take(word as u64 & mask);
+        word >>= width;
+        held -= u32::from(width);
+    }
+}

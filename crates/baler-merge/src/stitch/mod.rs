@@ -1,0 +1,117 @@
+//! Stitching: row groups that follow one another become one, without decoding values.
+//!
+//! ```text
+//! chunk of each source ─▶ read ─▶ choose ─▶ write ─▶ EncodedColumn
+//!                           │        │                    │
+//!                           └────────┴─▶ seal ═══ equal? ═╧═ seal of what is handed to the sink
+//! ```
+//!
+//! Pages that stand for themselves are copied packed. Dictionaries are merged once and indices rewritten; where the merged one
+//! would be too large, values are written plain from the dictionaries. A dictionary whose values are used once each, in order, is a
+//! plain page in disguise, and is turned into one as it lies. Tiny plain pages are joined.
+//!
+//! Proof by bytes: the seal of a column covers every copied page's bytes, and for rewritten ones every row's value, in order. It is
+//! taken from the sources, and again from the bytes that the sink is handed.
+
+pub(crate) mod choose;
+pub(crate) mod evidence;
+pub(crate) mod read;
+pub(crate) mod seal;
+pub(crate) mod source;
+pub(crate) mod write;
+
+use crate::error::{FileError, MergeError};
+use crate::group::EncodedColumn;
+use crate::spec::Codec;
+use choose::{Layouts, choose};
+use parquet::schema::types::ColumnDescPtr;
+use read::{ReadChunk, read_chunk};
+use seal::{Seal, seal_of_output, seal_of_sources};
+use source::SourceGroup;
+use std::io;
+use write::{Origin, write_column};
+
+/// Why a column was not stitched.
+#[derive(Debug)]
+pub(crate) enum Unfit {
+    /// It has to be decoded, for this reason.
+    Decode(String),
+    /// The source is at fault, or its store.
+    File(FileError),
+    /// This machine is.
+    Node(io::Error),
+}
+
+impl Unfit {
+    pub(crate) fn damaged(why: String) -> Self {
+        Unfit::File(FileError::Refused(format!("its data is damaged: {why}")))
+    }
+}
+
+/// A column that was stitched and is not proved yet.
+pub(crate) struct Stitched {
+    pub(crate) column: EncodedColumn,
+    /// Where each data page came from.
+    pub(crate) origins: Vec<Origin>,
+    seal: Seal,
+}
+
+/// Stitches one leaf column. `Ok(Err(reason))`: it has to be decoded.
+pub(crate) fn stitch_leaf(
+    sources: &[SourceGroup<'_>],
+    number: usize,
+    leaf: &ColumnDescPtr,
+    codec: Codec,
+) -> Result<Result<Stitched, String>, MergeError> {
+    if leaf.max_rep_level() > 0 || leaf.max_def_level() > 1 {
+        return Ok(Err("it is nested".into()));
+    }
+    let mut chunks = Vec::with_capacity(sources.len());
+    for source in sources {
+        match read_chunk(source, number, leaf) {
+            Ok(chunk) => chunks.push(chunk),
+            Err(Unfit::Decode(reason)) => return Ok(Err(reason)),
+            Err(Unfit::File(error)) => return Err(error.of_input(source.input)),
+            Err(Unfit::Node(source)) => return Err(writing(source)),
+        }
+    }
+    stitch_chunks(&chunks, leaf, codec).map(Ok)
+}
+
+fn stitch_chunks(chunks: &[ReadChunk], leaf: &ColumnDescPtr, codec: Codec) -> Result<Stitched, MergeError> {
+    let Layouts { shape, retyped } = choose(chunks, leaf, codec);
+    let seal = seal_of_sources(chunks, &retyped, codec).map_err(MergeError::Proof)?;
+    let (column, origins) = write_column(chunks, &shape, &retyped, leaf, codec).map_err(writing)?;
+    Ok(Stitched {
+        column,
+        origins,
+        seal,
+    })
+}
+
+impl Stitched {
+    /// The column, if its bytes hold what the sources hold. The bytes that were looked at are those that are returned.
+    pub(crate) fn proved(self) -> Result<EncodedColumn, MergeError> {
+        let bytes = self.column.bytes.to_bytes();
+        let name = self.column.close.metadata.column_path().string();
+        let refuse = |why: String| MergeError::Proof(format!("stitching column {name}: {why}"));
+        let found = seal_of_output(&bytes, &self.column.close, &self.origins).map_err(refuse)?;
+        if found != self.seal {
+            return Err(refuse(format!("{found} came out, {} went in", self.seal)));
+        }
+        Ok(EncodedColumn {
+            bytes: bytes.into(),
+            close: self.column.close,
+        })
+    }
+}
+
+fn writing(source: io::Error) -> MergeError {
+    MergeError::Node {
+        doing: "encoding an output",
+        source,
+    }
+}
+
+#[cfg(test)]
+mod tests;
