@@ -1,0 +1,458 @@
+//! The k-way merge of keys: finds the order of the next rows and copies nothing but keys.
+//!
+//! Two ways, which find the same order: by runs (a tree of losers; the first lane gives all rows up to the place of the runner-up
+//! at once, found by galloping) and, where lanes take turns row by row, by chunks (the rows up to a common key, merged in a
+//! branch-free cascade). Which one is chosen by the length of the runs met so far.
+//!
+//! Memory: a block of each lane, plus for the window eight bytes a run, so at most eight a row, plus for a chunk
+//! `2 × rows × (bytes of a key + 4)` for at most `max(32 Ki, 64 × lanes)` rows.
+
+use super::cascade::Cascade;
+use super::gallop::gallop;
+use super::judge::{Ages, Judge, Stretch};
+use super::keys::{KeyColumn, Packed, RowKeys, mixed};
+use super::lanes::KeyLane;
+use super::layout::{Layout, Mask};
+use super::runs::Order;
+use super::tree::Tree;
+use crate::error::MergeError;
+use std::cmp::Ordering;
+
+/// Merges lanes whose keys have one layout.
+pub(crate) struct Merger<'a>(Form<'a>);
+
+enum Form<'a> {
+    Short(Typed<'a, Packed<u64>>),
+    Long(Typed<'a, Packed<u128>>),
+    Rows(Typed<'a, RowKeys>),
+}
+
+impl<'a> Merger<'a> {
+    /// If the layout has a rule's key, of the rows with equal key only the newest is kept.
+    pub(crate) fn new(layout: &Layout, lanes: Vec<Box<dyn KeyLane + 'a>>) -> Result<Self, MergeError> {
+        assert!(
+            u32::try_from(lanes.len()).is_ok(),
+            "lanes are numbered by 32 bits"
+        );
+        let keyed = layout.keyed();
+        Ok(Self(match layout.mask() {
+            Mask::Short(mask) => Form::Short(Typed::new(lanes, keyed.then_some(mask))?),
+            Mask::Long(mask) => Form::Long(Typed::new(lanes, keyed.then_some(mask))?),
+            Mask::Rows => Form::Rows(Typed::new(lanes, keyed.then_some(0))?),
+        }))
+    }
+
+    /// The order of the next `rows` rows, fewer only at the end; nothing after it. Under a rule more, until the last key is
+    /// whole: a key is never judged in two windows. However many rows that adds, they add few runs, because lanes come
+    /// one after another within a key.
+    pub(crate) fn next_window(&mut self, rows: usize) -> Result<Option<Order>, MergeError> {
+        match &mut self.0 {
+            Form::Short(merge) => merge.next_window(rows),
+            Form::Long(merge) => merge.next_window(rows),
+            Form::Rows(merge) => merge.next_window(rows),
+        }
+    }
+}
+
+#[cfg(test)]
+impl Merger<'_> {
+    /// Begins in this way, where keys allow it, so that few rows can test it.
+    pub(super) fn at_pace(mut self, pace: Option<Pace>) -> Self {
+        let pace = pace.unwrap_or(Pace::Runs);
+        match &mut self.0 {
+            Form::Short(merge) => merge.pace = pace,
+            Form::Long(merge) => merge.pace = pace,
+            Form::Rows(_) => (),
+        }
+        self
+    }
+}
+
+/// Rows looked at before the way is chosen again.
+const PROBE_ROWS: usize = 8 << 10;
+/// Rows of a chunk: small enough for the cache.
+const CHUNK_ROWS: usize = 16 << 10;
+/// A chunk has at least so many rows for each lane, because finding its end costs some for each.
+const CHUNK_ROWS_OF_LANE: usize = 32;
+/// Shorter runs than this on average are merged by chunks, longer ones than twice this by runs.
+const RUN_ROWS_GALLOPED: usize = 4;
+
+/// How the next rows are merged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Pace {
+    Runs,
+    Chunks,
+}
+
+struct Typed<'a, C: KeyColumn> {
+    lanes: Vec<Lane<'a, C>>,
+    heads: Heads<C::Head>,
+    tree: Tree,
+    /// The tree knows where the lanes are.
+    tree_stands: bool,
+    cascade: Cascade<C::Head>,
+    judge: Option<Judge<C>>,
+    pace: Pace,
+}
+
+/// The key that each lane is at.
+struct Heads<H> {
+    keys: Vec<H>,
+    ended: Vec<bool>,
+}
+
+struct Lane<'a, C> {
+    source: Box<dyn KeyLane + 'a>,
+    /// The rows in memory; nothing once the lane has ended.
+    block: Option<Block<C>>,
+    /// The next row of the block.
+    at: usize,
+    /// Rows of blocks before this one.
+    rows_before: u64,
+}
+
+struct Block<C> {
+    keys: C,
+    ages: Option<Ages>,
+}
+
+impl<C: KeyColumn> Lane<'_, C> {
+    /// Gets the next block that has rows. The old one is let go first.
+    fn load(&mut self, keyed: bool) -> Result<(), MergeError> {
+        self.rows_before += self.block.take().map_or(0, |block| block.keys.len() as u64);
+        self.at = 0;
+        while let Some(block) = self.source.next_block()? {
+            let keys = C::of(&block.keys).ok_or_else(mixed)?;
+            if keys.len() == 0 {
+                continue;
+            }
+            let ages = keyed
+                .then(|| Ages::new(block.versions, block.ordinals, keys.len(), self.rows_before))
+                .transpose()?;
+            self.block = Some(Block { keys, ages });
+            break;
+        }
+        Ok(())
+    }
+}
+
+/// A row of a lane in memory, as a bound: rows up to and with it are before it. `end` is the row after it.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Place<H> {
+    key: H,
+    lane: u32,
+    end: usize,
+}
+
+impl<'a, C: KeyColumn> Typed<'a, C> {
+    fn new(lanes: Vec<Box<dyn KeyLane + 'a>>, mask: Option<C::Head>) -> Result<Self, MergeError> {
+        let mut merge = Self {
+            heads: Heads {
+                keys: vec![C::Head::default(); lanes.len()],
+                ended: vec![false; lanes.len()],
+            },
+            lanes: Vec::with_capacity(lanes.len()),
+            tree: Tree::default(),
+            tree_stands: false,
+            cascade: Cascade::default(),
+            judge: mask.map(Judge::new),
+            pace: Pace::Runs,
+        };
+        for (number, source) in lanes.into_iter().enumerate() {
+            merge.lanes.push(Lane {
+                source,
+                block: None,
+                at: 0,
+                rows_before: 0,
+            });
+            merge.arrive(number, 0)?;
+        }
+        Ok(merge)
+    }
+
+    /// Lane `number` is at row `at` of its block now.
+    fn arrive(&mut self, number: usize, at: usize) -> Result<(), MergeError> {
+        let lane = &mut self.lanes[number];
+        lane.at = at;
+        if lane.block.as_ref().is_none_or(|block| at == block.keys.len()) {
+            lane.load(self.judge.is_some())?;
+        }
+        match &lane.block {
+            Some(block) => self.heads.keys[number] = block.keys.head(lane.at),
+            None => self.heads.ended[number] = true,
+        }
+        Ok(())
+    }
+
+    fn next_window(&mut self, rows: usize) -> Result<Option<Order>, MergeError> {
+        let mut order = Order::default();
+        while order.rows() < rows {
+            let (rows_before, left) = (order.rows(), rows - order.rows());
+            match self.pace {
+                Pace::Runs => self.by_runs(&mut order, left.min(PROBE_ROWS))?,
+                Pace::Chunks => self.by_chunk(&mut order, left)?,
+            }
+            if order.rows() == rows_before {
+                break;
+            }
+        }
+        self.finish_key(&mut order)?;
+        Ok((order.rows() > 0).then_some(order))
+    }
+
+    /// Takes run after run; chooses the way to go on.
+    fn by_runs(&mut self, order: &mut Order, rows_max: usize) -> Result<(), MergeError> {
+        self.raise_tree();
+        let (mut rows, mut runs) = (0, 0);
+        while rows < rows_max {
+            let taken = self.take_run(order, rows_max - rows)?;
+            if taken == 0 {
+                return Ok(());
+            }
+            (rows, runs) = (rows + taken, runs + 1);
+        }
+        let packed = self.lanes.iter().find_map(|lane| lane.block.as_ref());
+        let packed = packed.is_some_and(|block| block.keys.exact().is_some());
+        if packed && rows == PROBE_ROWS && rows < runs * RUN_ROWS_GALLOPED {
+            self.pace = Pace::Chunks;
+        }
+        Ok(())
+    }
+
+    fn raise_tree(&mut self) {
+        if !self.tree_stands {
+            let (lanes, heads) = (&self.lanes, &self.heads);
+            self.tree.build(lanes.len(), |a, b| before(lanes, heads, a, b));
+            self.tree_stands = true;
+        }
+    }
+
+    /// Takes rows of the first lane that come before all others; says how many.
+    fn take_run(&mut self, order: &mut Order, rows_max: usize) -> Result<usize, MergeError> {
+        let first = self.tree.winner();
+        let number = first as usize;
+        let (lanes, heads) = (&self.lanes, &self.heads);
+        let Some(Lane {
+            block: Some(block),
+            at,
+            ..
+        }) = lanes.get(number)
+        else {
+            return Ok(0);
+        };
+        let runner_up = self.tree.runner_up(|a, b| before(lanes, heads, a, b));
+        let rows = (block.keys.len() - at).min(rows_max);
+        let rows = match runner_up.filter(|lane| !heads.ended[*lane as usize]) {
+            Some(rival) => {
+                let key = heads.keys[rival as usize];
+                let rival_lane = &lanes[rival as usize];
+                let in_front = |step: usize| {
+                    let row = at + 1 + step;
+                    let order = match &rival_lane.block {
+                        Some(other) => {
+                            let head = block.keys.head(row);
+                            block.keys.compare((row, head), &other.keys, (rival_lane.at, key))
+                        }
+                        None => Ordering::Less,
+                    };
+                    order == Ordering::Less || order == Ordering::Equal && first < rival
+                };
+                1 + gallop(rows - 1, in_front)
+            }
+            None => rows,
+        };
+        let end = at + rows;
+        match (&mut self.judge, &block.ages) {
+            (Some(judge), Some(ages)) => {
+                let next = Stretch {
+                    lane: first,
+                    keys: &block.keys,
+                    ages,
+                    rows: *at..end,
+                };
+                judge.stretch(order, &next);
+            }
+            _ => order.push(first, rows, true),
+        }
+        self.arrive(number, end)?;
+        let (lanes, heads) = (&self.lanes, &self.heads);
+        self.tree.replay(|a, b| before(lanes, heads, a, b));
+        Ok(rows)
+    }
+
+    /// Takes what is left of the key that was judged last.
+    fn finish_key(&mut self, order: &mut Order) -> Result<(), MergeError> {
+        if self.judge.is_none() {
+            return Ok(());
+        }
+        self.raise_tree();
+        loop {
+            let lane = self.lanes.get(self.tree.winner() as usize);
+            let (Some(judge), Some(lane)) = (&mut self.judge, lane) else {
+                return Ok(());
+            };
+            let rest = lane.block.as_ref().map_or(0, |block| {
+                let rows = block.keys.len() - lane.at;
+                gallop(rows, |step| judge.goes_on(&block.keys, lane.at + step))
+            });
+            if rest == 0 {
+                judge.close();
+                return Ok(());
+            }
+            self.take_run(order, rest)?;
+        }
+    }
+
+    /// Takes the rows of all lanes up to a common place; chooses the way to go on.
+    fn by_chunk(&mut self, order: &mut Order, rows_max: usize) -> Result<(), MergeError> {
+        let Some(counts) = self.chunk(rows_max) else {
+            return self.by_runs(order, rows_max.min(PROBE_ROWS));
+        };
+        self.cascade.clear();
+        for (number, rows) in &counts {
+            let lane = &self.lanes[*number as usize];
+            let keys = lane.block.as_ref().and_then(|block| block.keys.exact());
+            let keys = keys.map_or(&[][..], |keys| &keys[lane.at..lane.at + rows]);
+            self.cascade.push(*number, keys);
+        }
+        let (keys, lanes) = self.cascade.merge();
+        let rows = lanes.len();
+        let runs = match &mut self.judge {
+            None => push_kept(order, lanes),
+            Some(judge) => judge_chunk(judge, order, &mut self.lanes, keys, lanes),
+        };
+        for (number, rows) in counts {
+            let number = number as usize;
+            let at = match self.judge {
+                None => self.lanes[number].at + rows,
+                // Judging has moved it.
+                Some(_) => self.lanes[number].at,
+            };
+            self.arrive(number, at)?;
+        }
+        self.tree_stands = false;
+        if rows > runs * RUN_ROWS_GALLOPED * 2 {
+            self.pace = Pace::Runs;
+        }
+        Ok(())
+    }
+
+    /// How many rows of which lanes make the next chunk; nothing if that would be less than a row of each.
+    fn chunk(&self, rows_max: usize) -> Option<Vec<(u32, usize)>> {
+        let live: Vec<(u32, &Lane<'_, C>, &[C::Head])> = (0..)
+            .zip(&self.lanes)
+            .filter_map(|(number, lane)| Some((number, lane, lane.block.as_ref()?.keys.exact()?)))
+            .collect();
+        let chunk_rows = CHUNK_ROWS.max(live.len() * CHUNK_ROWS_OF_LANE).min(rows_max);
+        let ahead = chunk_rows.checked_div(live.len()).filter(|ahead| *ahead > 0)?;
+        let place = |end: usize, number: u32, keys: &[C::Head]| Place {
+            key: keys[end - 1],
+            lane: number,
+            end,
+        };
+        // No lane gives more than its share up to the least of these places.
+        let mut shares: Vec<_> = live
+            .iter()
+            .map(|(number, lane, keys)| place((lane.at + ahead).min(keys.len()), *number, keys))
+            .collect();
+        // What lies behind the block of a lane is not known yet.
+        let known = live
+            .iter()
+            .map(|(number, _, keys)| place(keys.len(), *number, keys))
+            .min()?;
+        let least = *shares.iter().min()?;
+        let middle = shares.len() / 2;
+        let (_, median, _) = shares.select_nth_unstable(middle);
+        let counts = |bound: Place<C::Head>| -> Vec<(u32, usize)> {
+            live.iter()
+                .map(|(number, lane, keys)| (*number, rows_up_to(bound, *number, lane.at, keys)))
+                .filter(|(_, rows)| *rows > 0)
+                .collect()
+        };
+        let even = counts((*median).min(known));
+        let rows: usize = even.iter().map(|(_, rows)| rows).sum();
+        Some(match rows <= rows_max.min(2 * chunk_rows) {
+            true => even,
+            false => counts(least),
+        })
+    }
+}
+
+/// How many rows of a lane, from row `at` on, are not after a place.
+fn rows_up_to<H: Ord + Copy>(bound: Place<H>, lane: u32, at: usize, keys: &[H]) -> usize {
+    let keys = &keys[at..];
+    match lane.cmp(&bound.lane) {
+        Ordering::Less => gallop(keys.len(), |row| keys[row] <= bound.key),
+        Ordering::Equal => bound.end - at,
+        Ordering::Greater => gallop(keys.len(), |row| keys[row] < bound.key),
+    }
+}
+
+/// Which of two lanes comes first; those that have ended come last.
+fn before<C: KeyColumn>(lanes: &[Lane<'_, C>], heads: &Heads<C::Head>, a: u32, b: u32) -> bool {
+    let (this, that) = (a as usize, b as usize);
+    if heads.ended[this] | heads.ended[that] {
+        return (heads.ended[this], a) < (heads.ended[that], b);
+    }
+    let order = match (&lanes[this].block, &lanes[that].block) {
+        (Some(block), Some(other)) => {
+            let head = (lanes[this].at, heads.keys[this]);
+            block
+                .keys
+                .compare(head, &other.keys, (lanes[that].at, heads.keys[that]))
+        }
+        _ => Ordering::Equal,
+    };
+    order == Ordering::Less || order == Ordering::Equal && a < b
+}
+
+/// Appends rows of these lanes; says how many runs they make.
+fn push_kept(order: &mut Order, lanes: &[u32]) -> usize {
+    let stretches = lanes.chunk_by(|a, b| a == b);
+    stretches
+        .map(|stretch| order.push(stretch[0], stretch.len(), true))
+        .count()
+}
+
+/// Judges the rows of a chunk and moves the lanes past them; says how many runs they make.
+fn judge_chunk<C: KeyColumn>(
+    judge: &mut Judge<C>,
+    order: &mut Order,
+    lanes: &mut [Lane<'_, C>],
+    keys: &[C::Head],
+    numbers: &[u32],
+) -> usize {
+    use super::keys::Word;
+    let mut runs = 0;
+    for (row, (key, number)) in keys.iter().zip(numbers).enumerate() {
+        let lane = &mut lanes[*number as usize];
+        let at = lane.at;
+        lane.at += 1;
+        runs += usize::from(row == 0 || numbers[row - 1] != *number);
+        let Some(Block {
+            keys: block_keys,
+            ages: Some(ages),
+        }) = &lane.block
+        else {
+            continue;
+        };
+        let same = match row.checked_sub(1) {
+            Some(last) => key.agrees(keys[last], judge.mask),
+            None => judge.goes_on(block_keys, at),
+        };
+        if same {
+            judge.rival(order, *number, ages.age(*number, at));
+            continue;
+        }
+        let ends_here = keys
+            .get(row + 1)
+            .is_some_and(|next| !key.agrees(*next, judge.mask));
+        if ends_here {
+            judge.close();
+            order.push(*number, 1, true);
+        } else {
+            judge.begin(order, *number, block_keys, ages, at);
+        }
+    }
+    runs
+}
