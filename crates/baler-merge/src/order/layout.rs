@@ -246,34 +246,39 @@ struct Pack<'a, W> {
 impl<W: PackedWord> Pack<'_, W> {
     /// Appends a code for each row. `code` gives the row's code before direction and nulls, and whether it is a sound one.
     fn append(&mut self, nulls: Option<&arrow::buffer::NullBuffer>, code: impl Fn(usize) -> (W, bool)) {
-        let field = self.field;
-        let max = W::narrow(field.code_max);
-        let (flip, up) = (field.descending, field.nulls == Nulls::First);
-        let up = W::narrow(u128::from(up));
-        let finish = |code: W| {
-            let turned = if flip { max.minus(code) } else { code };
-            turned.plus(up)
+        // All in locals, so that the loops keep them in registers.
+        let (field, mut stray) = (self.field, false);
+        let (bits, flip) = (field.bits, field.descending);
+        let first_code = W::narrow(u128::from(field.nulls == Nulls::First));
+        let last_code = W::narrow(field.code_max).plus(first_code);
+        let turned = |code: W| match flip {
+            true => last_code.minus(code),
+            false => code.plus(first_code),
         };
-        let Some(nulls) = nulls.filter(|nulls| nulls.null_count() > 0) else {
-            for (row, key) in self.keys.iter_mut().enumerate() {
-                let (code, sound) = code(row);
-                self.stray |= !sound;
-                *key = key.pushed(finish(code), field.bits);
+        match nulls.filter(|nulls| nulls.null_count() > 0) {
+            None => {
+                for (row, key) in self.keys.iter_mut().enumerate() {
+                    let (code, sound) = code(row);
+                    stray |= !sound;
+                    *key = key.pushed(turned(code), bits);
+                }
             }
-            return;
-        };
-        self.stray |= field.nulls == Nulls::None;
-        let null = W::narrow(field.null_code());
-        for (row, key) in self.keys.iter_mut().enumerate() {
-            let code = if nulls.is_valid(row) {
-                let (code, sound) = code(row);
-                self.stray |= !sound;
-                finish(code)
-            } else {
-                null
-            };
-            *key = key.pushed(code, field.bits);
+            Some(nulls) => {
+                stray |= field.nulls == Nulls::None;
+                let null = W::narrow(field.null_code());
+                for (row, key) in self.keys.iter_mut().enumerate() {
+                    let (code, sound) = if nulls.is_valid(row) {
+                        let (code, sound) = code(row);
+                        (turned(code), sound)
+                    } else {
+                        (null, true)
+                    };
+                    stray |= !sound;
+                    *key = key.pushed(code, bits);
+                }
+            }
         }
+        self.stray |= stray;
     }
 
     fn only_nulls(&mut self, values: &dyn Array) {

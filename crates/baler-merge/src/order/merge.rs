@@ -10,7 +10,7 @@
 use super::cascade::Cascade;
 use super::gallop::gallop;
 use super::judge::{Ages, Judge, Stretch};
-use super::keys::{KeyColumn, Packed, RowKeys, mixed};
+use super::keys::{KeyColumn, Packed, RowKeys, Word, mixed};
 use super::lanes::KeyLane;
 use super::layout::{Layout, Mask};
 use super::runs::Order;
@@ -91,6 +91,8 @@ struct Typed<'a, C: KeyColumn> {
     /// The tree knows where the lanes are.
     tree_stands: bool,
     cascade: Cascade<C::Head>,
+    /// Where each lane is while a chunk is judged.
+    rows_at: Vec<usize>,
     judge: Option<Judge<C>>,
     pace: Pace,
 }
@@ -155,6 +157,7 @@ impl<'a, C: KeyColumn> Typed<'a, C> {
             tree: Tree::default(),
             tree_stands: false,
             cascade: Cascade::default(),
+            rows_at: Vec::new(),
             judge: mask.map(Judge::new),
             pace: Pace::Runs,
         };
@@ -319,16 +322,15 @@ impl<'a, C: KeyColumn> Typed<'a, C> {
         let rows = lanes.len();
         let runs = match &mut self.judge {
             None => push_kept(order, lanes),
-            Some(judge) => judge_chunk(judge, order, &mut self.lanes, keys, lanes),
+            Some(judge) => {
+                self.rows_at.clear();
+                self.rows_at.extend(self.lanes.iter().map(|lane| lane.at));
+                judge_chunk(judge, order, &self.lanes, &mut self.rows_at, (keys, lanes))
+            }
         };
         for (number, rows) in counts {
             let number = number as usize;
-            let at = match self.judge {
-                None => self.lanes[number].at + rows,
-                // Judging has moved it.
-                Some(_) => self.lanes[number].at,
-            };
-            self.arrive(number, at)?;
+            self.arrive(number, self.lanes[number].at + rows)?;
         }
         self.tree_stands = false;
         if rows > runs * RUN_ROWS_GALLOPED * 2 {
@@ -414,44 +416,40 @@ fn push_kept(order: &mut Order, lanes: &[u32]) -> usize {
         .count()
 }
 
-/// Judges the rows of a chunk and moves the lanes past them; says how many runs they make.
+/// Judges the rows of a chunk, from `rows_at` in each lane on; says how many runs they make.
 fn judge_chunk<C: KeyColumn>(
     judge: &mut Judge<C>,
     order: &mut Order,
-    lanes: &mut [Lane<'_, C>],
-    keys: &[C::Head],
-    numbers: &[u32],
+    lanes: &[Lane<'_, C>],
+    rows_at: &mut [usize],
+    (keys, numbers): (&[C::Head], &[u32]),
 ) -> usize {
-    use super::keys::Word;
-    let mut runs = 0;
+    let (mut runs, mut last_lane) = (0, u32::MAX);
+    let mut same = false;
     for (row, (key, number)) in keys.iter().zip(numbers).enumerate() {
-        let lane = &mut lanes[*number as usize];
-        let at = lane.at;
-        lane.at += 1;
-        runs += usize::from(row == 0 || numbers[row - 1] != *number);
+        let at = rows_at[*number as usize];
+        rows_at[*number as usize] += 1;
+        runs += usize::from(*number != last_lane);
+        last_lane = *number;
+        let (first, same_before) = (row == 0, same);
+        let next = keys.get(row + 1);
+        same = next.is_some_and(|next| key.agrees(*next, judge.mask));
+        if !first && !same_before && !same && next.is_some() {
+            // Neighbours have other keys: no version needs to be looked at.
+            order.push(*number, 1, true);
+            continue;
+        }
         let Some(Block {
-            keys: block_keys,
+            keys,
             ages: Some(ages),
-        }) = &lane.block
+        }) = &lanes[*number as usize].block
         else {
             continue;
         };
-        let same = match row.checked_sub(1) {
-            Some(last) => key.agrees(keys[last], judge.mask),
-            None => judge.goes_on(block_keys, at),
-        };
-        if same {
-            judge.rival(order, *number, ages.age(*number, at));
-            continue;
-        }
-        let ends_here = keys
-            .get(row + 1)
-            .is_some_and(|next| !key.agrees(*next, judge.mask));
-        if ends_here {
-            judge.close();
-            order.push(*number, 1, true);
+        if same_before || first && judge.goes_on(keys, at) {
+            judge.rival(order, *number, ages, at);
         } else {
-            judge.begin(order, *number, block_keys, ages, at);
+            judge.begin(order, *number, keys, ages, at);
         }
     }
     runs
