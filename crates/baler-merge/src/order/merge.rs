@@ -8,9 +8,10 @@
 //! `2 × rows × (bytes of a key + 4)` for at most `max(32 Ki, 64 × lanes)` rows.
 
 use super::cascade::Cascade;
+use super::chunk::{judge_chunk, next_chunk, push_kept};
 use super::gallop::gallop;
 use super::judge::{Ages, Judge, Stretch};
-use super::keys::{KeyColumn, Packed, RowKeys, Word, mixed};
+use super::keys::{KeyColumn, Packed, RowKeys, mixed};
 use super::lanes::KeyLane;
 use super::layout::{Layout, Mask};
 use super::runs::Order;
@@ -70,10 +71,6 @@ impl Merger<'_> {
 
 /// Rows looked at before the way is chosen again.
 const PROBE_ROWS: usize = 8 << 10;
-/// Rows of a chunk: small enough for the cache.
-const CHUNK_ROWS: usize = 16 << 10;
-/// A chunk has at least so many rows for each lane, because finding its end costs some for each.
-const CHUNK_ROWS_OF_LANE: usize = 32;
 /// Shorter runs than this on average are merged by chunks, longer ones than twice this by runs.
 const RUN_ROWS_GALLOPED: usize = 4;
 
@@ -103,19 +100,21 @@ struct Heads<H> {
     ended: Vec<bool>,
 }
 
-struct Lane<'a, C> {
+/// A lane and the rows of it that are in memory.
+pub(super) struct Lane<'a, C> {
     source: Box<dyn KeyLane + 'a>,
-    /// The rows in memory; nothing once the lane has ended.
-    block: Option<Block<C>>,
+    /// Nothing once the lane has ended.
+    pub(super) block: Option<Block<C>>,
     /// The next row of the block.
-    at: usize,
+    pub(super) at: usize,
     /// Rows of blocks before this one.
     rows_before: u64,
 }
 
-struct Block<C> {
-    keys: C,
-    ages: Option<Ages>,
+/// Rows of a lane, with what a rule compares.
+pub(super) struct Block<C> {
+    pub(super) keys: C,
+    pub(super) ages: Option<Ages>,
 }
 
 impl<C: KeyColumn> Lane<'_, C> {
@@ -136,14 +135,6 @@ impl<C: KeyColumn> Lane<'_, C> {
         }
         Ok(())
     }
-}
-
-/// A row of a lane in memory, as a bound: rows up to and with it are before it. `end` is the row after it.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Place<H> {
-    key: H,
-    lane: u32,
-    end: usize,
 }
 
 impl<'a, C: KeyColumn> Typed<'a, C> {
@@ -308,7 +299,7 @@ impl<'a, C: KeyColumn> Typed<'a, C> {
 
     /// Takes the rows of all lanes up to a common place; chooses the way to go on.
     fn by_chunk(&mut self, order: &mut Order, rows_max: usize) -> Result<(), MergeError> {
-        let Some(counts) = self.chunk(rows_max) else {
+        let Some(counts) = next_chunk(&self.lanes, rows_max) else {
             return self.by_runs(order, rows_max.min(PROBE_ROWS));
         };
         self.cascade.clear();
@@ -338,56 +329,6 @@ impl<'a, C: KeyColumn> Typed<'a, C> {
         }
         Ok(())
     }
-
-    /// How many rows of which lanes make the next chunk; nothing if that would be less than a row of each.
-    fn chunk(&self, rows_max: usize) -> Option<Vec<(u32, usize)>> {
-        let live: Vec<(u32, &Lane<'_, C>, &[C::Head])> = (0..)
-            .zip(&self.lanes)
-            .filter_map(|(number, lane)| Some((number, lane, lane.block.as_ref()?.keys.exact()?)))
-            .collect();
-        let chunk_rows = CHUNK_ROWS.max(live.len() * CHUNK_ROWS_OF_LANE).min(rows_max);
-        let ahead = chunk_rows.checked_div(live.len()).filter(|ahead| *ahead > 0)?;
-        let place = |end: usize, number: u32, keys: &[C::Head]| Place {
-            key: keys[end - 1],
-            lane: number,
-            end,
-        };
-        // No lane gives more than its share up to the least of these places.
-        let mut shares: Vec<_> = live
-            .iter()
-            .map(|(number, lane, keys)| place((lane.at + ahead).min(keys.len()), *number, keys))
-            .collect();
-        // What lies behind the block of a lane is not known yet.
-        let known = live
-            .iter()
-            .map(|(number, _, keys)| place(keys.len(), *number, keys))
-            .min()?;
-        let least = *shares.iter().min()?;
-        let middle = shares.len() / 2;
-        let (_, median, _) = shares.select_nth_unstable(middle);
-        let counts = |bound: Place<C::Head>| -> Vec<(u32, usize)> {
-            live.iter()
-                .map(|(number, lane, keys)| (*number, rows_up_to(bound, *number, lane.at, keys)))
-                .filter(|(_, rows)| *rows > 0)
-                .collect()
-        };
-        let even = counts((*median).min(known));
-        let rows: usize = even.iter().map(|(_, rows)| rows).sum();
-        Some(match rows <= rows_max.min(2 * chunk_rows) {
-            true => even,
-            false => counts(least),
-        })
-    }
-}
-
-/// How many rows of a lane, from row `at` on, are not after a place.
-fn rows_up_to<H: Ord + Copy>(bound: Place<H>, lane: u32, at: usize, keys: &[H]) -> usize {
-    let keys = &keys[at..];
-    match lane.cmp(&bound.lane) {
-        Ordering::Less => gallop(keys.len(), |row| keys[row] <= bound.key),
-        Ordering::Equal => bound.end - at,
-        Ordering::Greater => gallop(keys.len(), |row| keys[row] < bound.key),
-    }
 }
 
 /// Which of two lanes comes first; those that have ended come last.
@@ -406,51 +347,4 @@ fn before<C: KeyColumn>(lanes: &[Lane<'_, C>], heads: &Heads<C::Head>, a: u32, b
         _ => Ordering::Equal,
     };
     order == Ordering::Less || order == Ordering::Equal && a < b
-}
-
-/// Appends rows of these lanes; says how many runs they make.
-fn push_kept(order: &mut Order, lanes: &[u32]) -> usize {
-    let stretches = lanes.chunk_by(|a, b| a == b);
-    stretches
-        .map(|stretch| order.push(stretch[0], stretch.len(), true))
-        .count()
-}
-
-/// Judges the rows of a chunk, from `rows_at` in each lane on; says how many runs they make.
-fn judge_chunk<C: KeyColumn>(
-    judge: &mut Judge<C>,
-    order: &mut Order,
-    lanes: &[Lane<'_, C>],
-    rows_at: &mut [usize],
-    (keys, numbers): (&[C::Head], &[u32]),
-) -> usize {
-    let (mut runs, mut last_lane) = (0, u32::MAX);
-    let mut same = false;
-    for (row, (key, number)) in keys.iter().zip(numbers).enumerate() {
-        let at = rows_at[*number as usize];
-        rows_at[*number as usize] += 1;
-        runs += usize::from(*number != last_lane);
-        last_lane = *number;
-        let (first, same_before) = (row == 0, same);
-        let next = keys.get(row + 1);
-        same = next.is_some_and(|next| key.agrees(*next, judge.mask));
-        if !first && !same_before && !same && next.is_some() {
-            // Neighbours have other keys: no version needs to be looked at.
-            order.push(*number, 1, true);
-            continue;
-        }
-        let Some(Block {
-            keys,
-            ages: Some(ages),
-        }) = &lanes[*number as usize].block
-        else {
-            continue;
-        };
-        if same_before || first && judge.goes_on(keys, at) {
-            judge.rival(order, *number, ages, at);
-        } else {
-            judge.begin(order, *number, keys, ages, at);
-        }
-    }
-    runs
 }

@@ -9,18 +9,20 @@
 //! ```
 //!
 //! Each window takes the next rows of each lane, all of them, in lane order: an order says "three rows of lane 7, one of lane 2"
-//! and needs no row numbers. Modules in reading order: keys (`keys`, `observe`, `layout`, `visit`), lanes (`lanes`), the result
-//! (`runs`), the merge (`merge`, `tree`, `cascade`, `judge`), its proof (`verify`), and the cutting of jobs (`ranges`).
+//! and needs no row numbers. Modules in reading order: keys (`keys`, `observe`, `layout`, `pack`, `visit`), lanes (`lanes`), the result
+//! (`runs`), the merge (`merge`, `tree`, `chunk`, `cascade`, `judge`), its proof (`verify`), and the cutting of jobs (`ranges`).
 
 mod keys;
 mod layout;
 mod observe;
+mod pack;
 mod visit;
 
 mod lanes;
 mod runs;
 
 mod cascade;
+mod chunk;
 mod gallop;
 mod judge;
 mod merge;

@@ -82,7 +82,14 @@ fn edges(weights: &[Weight], ranges: usize) -> Vec<Vec<u8>> {
             .iter()
             .map(|(range, bytes)| (digits(&range.min, shared), digits(&range.max, shared), *bytes)),
     );
-    let edge = |position: u128| [&least[..shared], &position.to_be_bytes()].concat();
+    let edge = |position: u128| {
+        let mut edge = [&least[..shared], &position.to_be_bytes()].concat();
+        // Zeros at the end may be none of the key's: without them it is not less than its edge.
+        while edge.len() > shared && edge.last() == Some(&0) {
+            edge.pop();
+        }
+        edge
+    };
     let positions = density.cuts(ranges).into_iter();
     positions
         .map(edge)

@@ -172,6 +172,12 @@ fn one_key_or_no_statistics_cannot_be_cut() {
     }
 }
 
+#[test]
+fn two_keys_are_parted_and_each_stays_whole() {
+    let rows = [array(&DataType::Int64, &[Some(7), Some(8), Some(8), Some(7)])];
+    assert_eq!(sizes(&[spread(7, 7, 10), spread(8, 8, 10)], &rows, 2), [2, 2]);
+}
+
 /// A string that was cut at its bound is longer than its bound, and so greater than one that ends there.
 #[test]
 fn long_strings_are_told_apart_from_the_bounds_that_they_were_cut_to() {
