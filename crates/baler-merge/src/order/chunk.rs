@@ -20,54 +20,66 @@ struct Place<H> {
     end: usize,
 }
 
+/// A lane that has not ended, and its keys in memory.
+struct Ready<'a, H> {
+    lane: u32,
+    at: usize,
+    keys: &'a [H],
+}
+
+impl<H: Word> Ready<'_, H> {
+    /// Where the next `rows` rows end, or all that are in memory.
+    fn place_after(&self, rows: usize) -> Place<H> {
+        let end = self.at.saturating_add(rows).min(self.keys.len());
+        Place {
+            key: self.keys[end - 1],
+            lane: self.lane,
+            end,
+        }
+    }
+
+    /// How many rows are not after a place.
+    fn rows_up_to(&self, bound: Place<H>) -> usize {
+        let keys = &self.keys[self.at..];
+        match self.lane.cmp(&bound.lane) {
+            Ordering::Less => gallop(keys.len(), |row| keys[row] <= bound.key),
+            Ordering::Equal => bound.end - self.at,
+            Ordering::Greater => gallop(keys.len(), |row| keys[row] < bound.key),
+        }
+    }
+}
+
 /// How many rows of which lanes make the next chunk; nothing if that would be less than a row of each.
 pub(super) fn next_chunk<C: KeyColumn>(lanes: &[Lane<'_, C>], rows_max: usize) -> Option<Vec<(u32, usize)>> {
-    let live: Vec<(u32, &Lane<'_, C>, &[C::Head])> = (0..)
-        .zip(lanes)
-        .filter_map(|(number, lane)| Some((number, lane, lane.block.as_ref()?.keys.exact()?)))
-        .collect();
-    let chunk_rows = CHUNK_ROWS.max(live.len() * CHUNK_ROWS_OF_LANE).min(rows_max);
-    let ahead = chunk_rows.checked_div(live.len()).filter(|ahead| *ahead > 0)?;
-    let place = |end: usize, number: u32, keys: &[C::Head]| Place {
-        key: keys[end - 1],
-        lane: number,
-        end,
+    let ready = |(number, lane)| {
+        let lane: &Lane<'_, C> = lane;
+        let keys = lane.block.as_ref()?.keys.exact()?;
+        Some(Ready {
+            lane: number,
+            at: lane.at,
+            keys,
+        })
     };
-    // No lane gives more than its share up to the least of these places.
-    let mut shares: Vec<_> = live
-        .iter()
-        .map(|(number, lane, keys)| place((lane.at + ahead).min(keys.len()), *number, keys))
-        .collect();
+    let live: Vec<_> = (0..).zip(lanes).filter_map(ready).collect();
+    let chunk_rows = CHUNK_ROWS.max(live.len() * CHUNK_ROWS_OF_LANE).min(rows_max);
+    let share = chunk_rows.checked_div(live.len()).filter(|share| *share > 0)?;
+    let mut shares: Vec<_> = live.iter().map(|lane| lane.place_after(share)).collect();
     // What lies behind the block of a lane is not known yet.
-    let known = live
-        .iter()
-        .map(|(number, _, keys)| place(keys.len(), *number, keys))
-        .min()?;
+    let known = live.iter().map(|lane| lane.place_after(usize::MAX)).min()?;
     let least = *shares.iter().min()?;
     let middle = shares.len() / 2;
     let (_, median, _) = shares.select_nth_unstable(middle);
     let counts = |bound: Place<C::Head>| -> Vec<(u32, usize)> {
-        live.iter()
-            .map(|(number, lane, keys)| (*number, rows_up_to(bound, *number, lane.at, keys)))
-            .filter(|(_, rows)| *rows > 0)
-            .collect()
+        let counts = live.iter().map(|lane| (lane.lane, lane.rows_up_to(bound)));
+        counts.filter(|(_, rows)| *rows > 0).collect()
     };
     let even = counts((*median).min(known));
     let rows: usize = even.iter().map(|(_, rows)| rows).sum();
     Some(match rows <= rows_max.min(2 * chunk_rows) {
         true => even,
+        // Up to the least of the places no lane gives more than its share.
         false => counts(least),
     })
-}
-
-/// How many rows of a lane, from row `at` on, are not after a place.
-fn rows_up_to<H: Ord + Copy>(bound: Place<H>, lane: u32, at: usize, keys: &[H]) -> usize {
-    let keys = &keys[at..];
-    match lane.cmp(&bound.lane) {
-        Ordering::Less => gallop(keys.len(), |row| keys[row] <= bound.key),
-        Ordering::Equal => bound.end - at,
-        Ordering::Greater => gallop(keys.len(), |row| keys[row] < bound.key),
-    }
 }
 
 /// Appends rows of these lanes; says how many runs they make.

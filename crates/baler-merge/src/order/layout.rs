@@ -31,11 +31,13 @@ enum Form {
     /// With the bits of the rule's key, if there is one.
     Short(Vec<Field>, u64),
     Long(Vec<Field>, u128),
-    Rows {
-        order: SortKey,
-        /// The rule's key, where it is less than the sort key.
-        group: Option<SortKey>,
-    },
+    Rows(Box<RowForm>),
+}
+
+struct RowForm {
+    order: SortKey,
+    /// The rule's key, where it is less than the sort key.
+    group: Option<SortKey>,
 }
 
 /// Which form keys have.
@@ -116,7 +118,7 @@ impl Layout {
         match &self.form {
             Form::Short(_, mask) => Mask::Short(*mask),
             Form::Long(_, mask) => Mask::Long(*mask),
-            Form::Rows { .. } => Mask::Rows,
+            Form::Rows(_) => Mask::Rows,
         }
     }
 
@@ -125,7 +127,7 @@ impl Layout {
         match &self.form {
             Form::Short(..) => Some(8),
             Form::Long(..) => Some(16),
-            Form::Rows { .. } => None,
+            Form::Rows(_) => None,
         }
     }
 
@@ -139,12 +141,13 @@ impl Layout {
         match &self.form {
             Form::Short(fields, _) => Ok(Keys::Short(packed::<u64>(fields, &columns)?.into())),
             Form::Long(fields, _) => Ok(Keys::Long(packed::<u128>(fields, &columns)?.into())),
-            Form::Rows { order, group } => {
-                let groups = group
+            Form::Rows(form) => {
+                let groups = form
+                    .group
                     .as_ref()
                     .map(|group| group.keys_of(&columns[..group.sort().len()]))
                     .transpose();
-                let order = order.keys_of(&columns).map_err(|why| odd(&why))?;
+                let order = form.order.keys_of(&columns).map_err(|why| odd(&why))?;
                 Ok(Keys::Rows(RowKeys::new(order, groups.map_err(|why| odd(&why))?)))
             }
         }
@@ -157,10 +160,10 @@ impl Form {
         let group = (group_columns < sort.len())
             .then(|| key(&sort[..group_columns]))
             .transpose()?;
-        Ok(Form::Rows {
+        Ok(Form::Rows(Box::new(RowForm {
             order: key(sort)?,
             group,
-        })
+        })))
     }
 }
 

@@ -37,7 +37,7 @@ pub(crate) use lanes::{Blocks, KeyLane, descents, sort_order, taken};
 pub(crate) use layout::Layout;
 pub(crate) use merge::Merger;
 pub(crate) use observe::Observed;
-pub(crate) use ranges::{KeySpan, RangeFilter, Weight, cut};
+pub(crate) use ranges::{KeySpan, RangeFilter, Weight, cut, weights};
 pub(crate) use runs::{Order, Run};
 pub(crate) use verify::Verifier;
 

@@ -55,14 +55,14 @@ fn overlap() -> Shape {
     }
 }
 
-/// Every lane has random keys of twelve digits, below `keys`.
-fn upsert(name: &'static str, keys: u64, keyed: bool) -> Shape {
+/// Every lane has random keys of twelve digits, below `keys`, and what follows.
+fn upsert(name: &'static str, keys: u64, suffix: &str, keyed: bool) -> Shape {
     let mut random = Random(11);
     let lanes = (0..LANES as i64).map(|lane| {
         let mut keys: Vec<u64> = (0..ROWS).map(|_| random.below(keys)).collect();
         keys.sort_unstable();
         keys.dedup();
-        let texts = StringArray::from_iter_values(keys.iter().map(|key| format!("{key:012}")));
+        let texts = StringArray::from_iter_values(keys.iter().map(|key| format!("{key:012}{suffix}")));
         let columns: Vec<ArrayRef> = vec![Arc::new(texts)];
         (columns, versions(lane, keys.len()))
     });
@@ -89,7 +89,7 @@ fn busy() -> u64 {
     first.parse().expect("a number")
 }
 
-fn measure(shape: Shape) {
+fn measure(shape: &Shape) {
     let rows: usize = shape.lanes.iter().map(|(columns, _)| columns[0].len()).sum();
     let says = |what: &str, began: u64| {
         let took = (busy() - began) as f64;
@@ -145,8 +145,9 @@ fn measure(shape: Shape) {
 #[test]
 #[ignore = "prints figures; only a release build tells anything"]
 fn figures() {
-    measure(overlap());
-    measure(upsert("upsert", 4_000_000, true));
-    measure(upsert("upsert, all", 4_000_000, false));
-    measure(upsert("unique", 1_000_000_000_000, true));
+    measure(&overlap());
+    measure(&upsert("upsert", 4_000_000, "", true));
+    measure(&upsert("upsert, all", 4_000_000, "", false));
+    measure(&upsert("unique", 1_000_000_000_000, "", true));
+    measure(&upsert("long", 1_000_000_000_000, "-and some more", true));
 }
