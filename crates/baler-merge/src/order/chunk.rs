@@ -3,7 +3,7 @@
 use super::gallop::gallop;
 use super::judge::Judge;
 use super::keys::{KeyColumn, Word};
-use super::merge::{Block, Lane};
+use super::place::{Block, Lane};
 use super::runs::Order;
 use std::cmp::Ordering;
 

@@ -10,10 +10,11 @@
 use super::cascade::Cascade;
 use super::chunk::{judge_chunk, next_chunk, push_kept};
 use super::gallop::gallop;
-use super::judge::{Ages, Judge, Stretch};
-use super::keys::{KeyColumn, Packed, RowKeys, mixed};
+use super::judge::{Judge, Stretch};
+use super::keys::{KeyColumn, Packed, RowKeys};
 use super::lanes::KeyLane;
 use super::layout::{Layout, Mask};
+use super::place::{Heads, Lane, before};
 use super::runs::Order;
 use super::tree::Tree;
 use crate::error::MergeError;
@@ -94,49 +95,6 @@ struct Typed<'a, C: KeyColumn> {
     pace: Pace,
 }
 
-/// The key that each lane is at.
-struct Heads<H> {
-    keys: Vec<H>,
-    ended: Vec<bool>,
-}
-
-/// A lane and the rows of it that are in memory.
-pub(super) struct Lane<'a, C> {
-    source: Box<dyn KeyLane + 'a>,
-    /// Nothing once the lane has ended.
-    pub(super) block: Option<Block<C>>,
-    /// The next row of the block.
-    pub(super) at: usize,
-    /// Rows of blocks before this one.
-    rows_before: u64,
-}
-
-/// Rows of a lane, with what a rule compares.
-pub(super) struct Block<C> {
-    pub(super) keys: C,
-    pub(super) ages: Option<Ages>,
-}
-
-impl<C: KeyColumn> Lane<'_, C> {
-    /// Gets the next block that has rows. The old one is let go first.
-    fn load(&mut self, keyed: bool) -> Result<(), MergeError> {
-        self.rows_before += self.block.take().map_or(0, |block| block.keys.len() as u64);
-        self.at = 0;
-        while let Some(block) = self.source.next_block()? {
-            let keys = C::of(&block.keys).ok_or_else(mixed)?;
-            if keys.len() == 0 {
-                continue;
-            }
-            let ages = keyed
-                .then(|| Ages::new(block.versions, block.ordinals, keys.len(), self.rows_before))
-                .transpose()?;
-            self.block = Some(Block { keys, ages });
-            break;
-        }
-        Ok(())
-    }
-}
-
 impl<'a, C: KeyColumn> Typed<'a, C> {
     fn new(lanes: Vec<Box<dyn KeyLane + 'a>>, mask: Option<C::Head>) -> Result<Self, MergeError> {
         let mut merge = Self {
@@ -153,12 +111,7 @@ impl<'a, C: KeyColumn> Typed<'a, C> {
             pace: Pace::Runs,
         };
         for (number, source) in lanes.into_iter().enumerate() {
-            merge.lanes.push(Lane {
-                source,
-                block: None,
-                at: 0,
-                rows_before: 0,
-            });
+            merge.lanes.push(Lane::new(source));
             merge.arrive(number, 0)?;
         }
         Ok(merge)
@@ -329,22 +282,4 @@ impl<'a, C: KeyColumn> Typed<'a, C> {
         }
         Ok(())
     }
-}
-
-/// Which of two lanes comes first; those that have ended come last.
-fn before<C: KeyColumn>(lanes: &[Lane<'_, C>], heads: &Heads<C::Head>, a: u32, b: u32) -> bool {
-    let (this, that) = (a as usize, b as usize);
-    if heads.ended[this] | heads.ended[that] {
-        return (heads.ended[this], a) < (heads.ended[that], b);
-    }
-    let order = match (&lanes[this].block, &lanes[that].block) {
-        (Some(block), Some(other)) => {
-            let head = (lanes[this].at, heads.keys[this]);
-            block
-                .keys
-                .compare(head, &other.keys, (lanes[that].at, heads.keys[that]))
-        }
-        _ => Ordering::Equal,
-    };
-    order == Ordering::Less || order == Ordering::Equal && a < b
 }

@@ -10,7 +10,7 @@
 //!
 //! Each window takes the next rows of each lane, all of them, in lane order: an order says "three rows of lane 7, one of lane 2"
 //! and needs no row numbers. Modules in reading order: keys (`keys`, `observe`, `layout`, `pack`, `visit`), lanes (`lanes`), the result
-//! (`runs`), the merge (`merge`, `tree`, `chunk`, `cascade`, `judge`), its proof (`verify`), and the cutting of jobs (`ranges`).
+//! (`runs`), the merge (`merge`, `place`, `tree`, `chunk`, `cascade`, `judge`), its proof (`verify`), and the cutting of jobs (`ranges`).
 
 mod keys;
 mod layout;
@@ -26,6 +26,7 @@ mod chunk;
 mod gallop;
 mod judge;
 mod merge;
+mod place;
 mod tree;
 
 mod verify;
