@@ -19,6 +19,9 @@ use std::collections::HashSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
+/// What is kept of a column chunk that is read alone.
+const COLUMN_WINDOW_BYTES: usize = 1 << 20;
+
 /// A file whose footer was found sound.
 #[derive(Clone)]
 pub(crate) struct OpenFile {
@@ -123,6 +126,34 @@ impl OpenFile {
     /// Whether to hold the file while it is read with windows of this size: it is small, and they would hold as much.
     pub(crate) fn is_worth_holding(&self, window_bytes: usize) -> bool {
         self.input.len() <= SMALL_FILE_BYTES.min((window_bytes * self.leaves()) as u64)
+    }
+
+    /// The file's bytes.
+    pub(crate) fn input(&self) -> &dyn Input {
+        self.input.as_ref()
+    }
+
+    /// Begins to decode one top-level column of one row group.
+    pub(crate) fn read_column(
+        &self,
+        column: usize,
+        group: usize,
+        batch_rows: usize,
+    ) -> Result<Batches, FileError> {
+        let mask = ProjectionMask::roots(self.metadata.parquet_schema(), [column]);
+        let input = Arc::clone(&self.input) as Arc<dyn Input>;
+        let windows = Windows::new(input, self.footer(), &mask, COLUMN_WINDOW_BYTES);
+        let builder =
+            ParquetRecordBatchReaderBuilder::new_with_metadata(windows.clone(), self.metadata.clone())
+                .with_batch_size(batch_rows)
+                .with_row_groups(vec![group])
+                .with_projection(mask);
+        let reader = guarded(|| builder.build().map_err(|why| damaged(&windows, &why)))?;
+        Ok(Batches {
+            reader,
+            windows,
+            rows_due: self.footer().row_group(group).num_rows().unsigned_abs(),
+        })
     }
 
     /// Begins to decode.

@@ -68,11 +68,19 @@ mod hand_over;
 mod key_range;
 #[expect(dead_code, reason = "used by the merge once it encodes column by column")]
 mod pages;
+#[cfg_attr(
+    not(test),
+    expect(dead_code, reason = "used by the merge once paths are mixed")
+)]
+mod paths;
 mod roll;
 mod rules;
 mod sieve;
 mod statistics;
-#[expect(dead_code, reason = "used by the merge once paths are mixed")]
+#[cfg_attr(
+    not(test),
+    expect(dead_code, reason = "used by the merge once paths are mixed")
+)]
 mod stitch;
 mod write;
 

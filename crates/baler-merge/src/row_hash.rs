@@ -43,6 +43,11 @@ pub(crate) fn digest_of_batch(batch: &RecordBatch) -> Result<Digest, ArrowError>
     Ok(digest)
 }
 
+/// A hash for each value of a top-level column, the same whatever width it was promoted to.
+pub(crate) fn column_hashes(name: &str, column: &ArrayRef) -> Result<Vec<u128>, ArrowError> {
+    hash_values(column, xxh3_64_with_seed(name.as_bytes(), 0))
+}
+
 fn add(sums: &mut [u128], hashes: &[u128]) {
     for (sum, hash) in sums.iter_mut().zip(hashes) {
         *sum = sum.wrapping_add(*hash);

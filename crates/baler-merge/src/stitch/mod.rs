@@ -14,8 +14,11 @@
 //! taken from the sources, and again from the bytes that the sink is handed.
 
 pub(crate) mod choose;
+pub(crate) mod copy;
 pub(crate) mod evidence;
+pub(crate) mod group;
 pub(crate) mod read;
+pub(crate) mod reencode;
 pub(crate) mod seal;
 pub(crate) mod source;
 pub(crate) mod write;
@@ -46,6 +49,15 @@ impl Unfit {
     pub(crate) fn damaged(why: String) -> Self {
         Unfit::File(FileError::Refused(format!("its data is damaged: {why}")))
     }
+
+    /// The same of the merge that has the source as this input.
+    fn of_input<T>(self, input: usize) -> Result<Result<T, String>, MergeError> {
+        match self {
+            Unfit::Decode(reason) => Ok(Err(reason)),
+            Unfit::File(error) => Err(error.of_input(input)),
+            Unfit::Node(source) => Err(writing(source)),
+        }
+    }
 }
 
 /// A column that was stitched and is not proved yet.
@@ -70,9 +82,7 @@ pub(crate) fn stitch_leaf(
     for source in sources {
         match read_chunk(source, number, leaf) {
             Ok(chunk) => chunks.push(chunk),
-            Err(Unfit::Decode(reason)) => return Ok(Err(reason)),
-            Err(Unfit::File(error)) => return Err(error.of_input(source.input)),
-            Err(Unfit::Node(source)) => return Err(writing(source)),
+            Err(unfit) => return unfit.of_input(source.input),
         }
     }
     stitch_chunks(&chunks, leaf, codec).map(Ok)

@@ -2,7 +2,6 @@
 //! of plain values are opened so that they can be joined.
 
 use super::Unfit;
-use super::evidence::Evidence;
 use super::source::SourceGroup;
 use crate::limits::PAGE_ROWS;
 use crate::pages::bits;
@@ -101,7 +100,7 @@ pub(crate) fn read_chunk(
         return Err(Unfit::Decode(format!("it is packed as {}", chunk.compression())));
     };
     let bytes = source.read(chunk.byte_range())?;
-    let raw = raw_chunk(&bytes, chunk.compression(), rows as u64).map_err(Unfit::damaged)?;
+    let raw = raw_chunk(&bytes, chunk.compression(), rows as u64, true).map_err(Unfit::damaged)?;
     let is_copied = |page: &RawPage| !is_dictionary(page.header.kind.encoding());
     let evidence = source.evidence(chunk, raw.pages.iter().any(is_copied))?;
     let found = chunk.column_descr();

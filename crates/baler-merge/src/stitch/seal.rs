@@ -221,9 +221,9 @@ pub(crate) fn seal_of_output(
     };
     let mut at = 0;
     if metadata.dictionary_page_offset().is_some() {
-        let (page, length) = raw_page(bytes, metadata.compression())?;
+        let page = raw_page(bytes, metadata.compression())?;
         output.dictionary(&page)?;
-        at = length;
+        at = page.length;
     }
     let locations = close
         .offset_index
@@ -237,17 +237,17 @@ pub(crate) fn seal_of_output(
         ));
     }
     for (location, origin) in locations.iter().zip(origins) {
-        let (page, length) = raw_page(&bytes.slice(at..), metadata.compression())?;
+        let page = raw_page(&bytes.slice(at..), metadata.compression())?;
         let listed = (
             location.offset,
             location.compressed_page_size,
             location.first_row_index,
         );
-        if listed != (at as i64, length as i32, output.sealing.rows as i64) {
+        if listed != (at as i64, page.length as i32, output.sealing.rows as i64) {
             return Err("a page does not lie where the index says".into());
         }
         output.page(&page, *origin)?;
-        at += length;
+        at += page.length;
     }
     if at != bytes.len() || metadata.num_values() as u64 != output.sealing.rows {
         return Err("there is more, or less, than the pages that are listed".into());
