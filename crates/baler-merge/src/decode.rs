@@ -14,7 +14,9 @@ use parquet::arrow::arrow_reader::{
     ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder,
 };
 use parquet::arrow::{ARROW_SCHEMA_META_KEY, ProjectionMask};
-use parquet::file::metadata::{ParquetMetaData, ParquetMetaDataOptions, ParquetStatisticsPolicy};
+use parquet::file::metadata::{
+    FileMetaData, ParquetMetaData, ParquetMetaDataOptions, ParquetStatisticsPolicy,
+};
 use std::collections::HashSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -133,14 +135,36 @@ impl OpenFile {
         self.input.as_ref()
     }
 
-    /// Begins to decode one top-level column of one row group.
-    pub(crate) fn read_column(
+    /// The same file, as if it had these row groups only.
+    pub(crate) fn with_groups(&self, groups: &[usize]) -> Result<Self, FileError> {
+        let (footer, file) = (self.footer(), self.footer().file_metadata());
+        let groups: Vec<_> = groups
+            .iter()
+            .map(|group| footer.row_group(*group).clone())
+            .collect();
+        let file = FileMetaData::new(
+            file.version(),
+            groups.iter().map(|group| group.num_rows()).sum(),
+            file.created_by().map(str::to_owned),
+            file.key_value_metadata().cloned(),
+            file.schema_descr_ptr(),
+            file.column_orders().cloned(),
+        );
+        let footer = Arc::new(ParquetMetaData::new(file, groups));
+        Ok(Self {
+            input: Arc::clone(&self.input),
+            metadata: guarded(|| plain_metadata(&footer))?,
+        })
+    }
+
+    /// Begins to decode some top-level columns of one row group.
+    pub(crate) fn read_columns(
         &self,
-        column: usize,
+        columns: &[usize],
         group: usize,
         batch_rows: usize,
     ) -> Result<Batches, FileError> {
-        let mask = ProjectionMask::roots(self.metadata.parquet_schema(), [column]);
+        let mask = ProjectionMask::roots(self.metadata.parquet_schema(), columns.iter().copied());
         let input = Arc::clone(&self.input) as Arc<dyn Input>;
         let windows = Windows::new(input, self.footer(), &mask, COLUMN_WINDOW_BYTES);
         let builder =

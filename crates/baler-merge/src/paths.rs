@@ -208,8 +208,14 @@ impl<'a> Builder<'a> {
     fn take(&mut self, cluster: Vec<Unit<'a>>) {
         match cluster.iter().find_map(|unit| unit.merged) {
             Some(why) => {
-                self.flush();
-                self.merge(cluster, why);
+                // Crumbs beside a merge go with it, rather than become a row group of their own.
+                let mut cluster = cluster;
+                match self.has_crumbs() {
+                    true => cluster.append(&mut self.pending),
+                    false => self.flush(),
+                }
+                cluster.sort_by_key(|unit| unit.id);
+                self.merge(&cluster, why);
             }
             None => cluster.into_iter().for_each(|unit| self.take_alone(unit)),
         }
@@ -223,7 +229,7 @@ impl<'a> Builder<'a> {
             waiting > 0 && waiting < self.group_rows / 8 && rows + waiting <= self.group_rows / 4 * 5;
         if is_large && unit.facts.copies && !has_crumbs {
             self.flush();
-            self.push(Path::Copy, vec![unit], WHY_COPY);
+            self.push(Path::Copy, &[unit], WHY_COPY);
             return;
         }
         if waiting + rows > self.group_rows && !has_crumbs {
@@ -236,15 +242,22 @@ impl<'a> Builder<'a> {
         self.pending.iter().map(|unit| unit.facts.rows).sum()
     }
 
+    fn has_crumbs(&self) -> bool {
+        !self.pending.is_empty() && self.pending_rows() < self.group_rows / 8
+    }
+
     fn flush(&mut self) {
+        let has_crumbs = self.has_crumbs();
         let pending = std::mem::take(&mut self.pending);
-        if !pending.is_empty() {
-            self.push(Path::Stitch, pending, WHY_STITCH);
+        match self.stretches.last() {
+            _ if pending.is_empty() => {}
+            Some(last) if has_crumbs && last.path == Path::Merge => self.merge(&pending, last.why),
+            _ => self.push(Path::Stitch, &pending, WHY_STITCH),
         }
     }
 
     /// Merges that follow one another are one.
-    fn merge(&mut self, units: Vec<Unit<'a>>, why: &'static str) {
+    fn merge(&mut self, units: &[Unit<'a>], why: &'static str) {
         match self.stretches.last_mut().filter(|last| last.path == Path::Merge) {
             Some(last) => {
                 last.rows += units.iter().map(|unit| unit.facts.rows).sum::<u64>();
@@ -255,7 +268,7 @@ impl<'a> Builder<'a> {
         }
     }
 
-    fn push(&mut self, path: Path, units: Vec<Unit<'a>>, why: &'static str) {
+    fn push(&mut self, path: Path, units: &[Unit<'a>], why: &'static str) {
         self.stretches.push(Stretch {
             path,
             rows: units.iter().map(|unit| unit.facts.rows).sum(),

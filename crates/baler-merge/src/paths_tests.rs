@@ -117,6 +117,18 @@ fn a_crumb_before_a_large_row_group_goes_with_it() {
 }
 
 #[test]
+fn crumbs_beside_a_merge_are_merged_with_it() {
+    let inputs = [
+        sorted(vec![group((0, 4), 20), group((5, 9), 300), group((20, 29), 20)]),
+        sorted(vec![group((7, 12), 300)]),
+    ];
+    assert_eq!(
+        shown(&inputs, by(WantedOrder::Key)),
+        ["merge 640 rows, 4 row groups of 2 inputs: share keys"]
+    );
+}
+
+#[test]
 fn a_row_group_far_above_the_target_is_cut_by_a_merge() {
     let inputs = [sorted(vec![group((0, 4), 2001)])];
     assert!(shown(&inputs, by(WantedOrder::Key))[0].starts_with("merge"));

@@ -2,6 +2,7 @@
 //! rows, and a hash of its bytes.
 
 use super::Unfit;
+use super::seal::Seals;
 use super::source::{Leaf, SourceGroup};
 use crate::error::MergeError;
 use crate::group::{EncodedColumn, FoundChunk};
@@ -79,7 +80,7 @@ fn read(source: &SourceGroup<'_>, number: usize, leaf: &ColumnDescPtr) -> Result
         column_index: column_index.filter(|_| offset_index.is_some()),
         offset_index,
     };
-    let column = EncodedColumn::found(found, leaf.clone()).map_err(|why| Unfit::damaged(why.to_string()))?;
+    let column = EncodedColumn::found(found, leaf.clone()).map_err(|why| Unfit::damaged(why))?;
     Ok(Copied {
         column,
         pages: pages.iter().map(|page| (page.hash, page.rows)).collect(),
@@ -146,9 +147,19 @@ fn locate(pages: &[FoundPage], chunk_start: u64) -> OffsetIndexMetaData {
     }
 }
 
+/// One number for all pages of a column.
+fn seal(pages: &[(u128, usize)], column: &str) -> u128 {
+    let mut bytes = column.as_bytes().to_vec();
+    for (hash, rows) in pages {
+        bytes.extend(hash.to_le_bytes());
+        bytes.extend((*rows as u64).to_le_bytes());
+    }
+    xxh3_128(&bytes)
+}
+
 impl Copied {
-    /// The column, if its bytes hold the pages that the source holds.
-    pub(crate) fn proved(self) -> Result<EncodedColumn, MergeError> {
+    /// The column, if its bytes hold the pages that the source holds, and both seals.
+    pub(crate) fn proved(self) -> Result<(EncodedColumn, Seals), MergeError> {
         let ColumnCloseResult { metadata, .. } = &self.column.close;
         let leaf = metadata.column_descr_ptr();
         let name = leaf.path().string();
@@ -157,7 +168,10 @@ impl Copied {
         let found = pages_of(&bytes, metadata.compression(), metadata.num_values(), &leaf).map_err(refuse)?;
         let found: Vec<(u128, usize)> = found.iter().map(|page| (page.hash, page.rows)).collect();
         match found == self.pages {
-            true => Ok(self.column),
+            true => Ok((
+                self.column,
+                Seals::of(seal(&self.pages, &name), seal(&found, &name)),
+            )),
             false => Err(refuse("its pages are not those of the source".into())),
         }
     }

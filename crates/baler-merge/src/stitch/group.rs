@@ -1,6 +1,7 @@
 //! A whole row group of the output: leaf after leaf stitched, or decoded where that cannot be.
 
 use super::reencode::reencode;
+use super::seal::Seals;
 use super::source::SourceGroup;
 use super::stitch_leaf;
 use crate::error::MergeError;
@@ -19,6 +20,8 @@ pub(crate) struct GroupStitcher<'a> {
     codec: Codec,
     /// Leaves that were encoded together with one that was asked for.
     ready: BTreeMap<usize, EncodedColumn>,
+    /// Of all columns made so far.
+    pub(crate) seals: Seals,
     /// Top-level columns that had to be decoded, and why.
     pub(crate) decoded: Vec<(String, String)>,
 }
@@ -37,6 +40,7 @@ impl<'a> GroupStitcher<'a> {
             schema: schema.clone(),
             codec,
             ready: BTreeMap::new(),
+            seals: Seals::default(),
             decoded: Vec::new(),
         }
     }
@@ -52,7 +56,11 @@ impl<'a> GroupStitcher<'a> {
         }
         let descriptor = self.leaves.column(leaf);
         let reason = match stitch_leaf(&self.sources, leaf, &descriptor, self.codec)? {
-            Ok(stitched) => return stitched.proved(),
+            Ok(stitched) => {
+                let (column, seals) = stitched.proved()?;
+                self.seals += seals;
+                return Ok(column);
+            }
             Err(reason) => reason,
         };
         let root = self.leaves.get_column_root_idx(leaf);
@@ -61,7 +69,8 @@ impl<'a> GroupStitcher<'a> {
         let leaves = self.leaves_of(root);
         let descriptors: Vec<ColumnDescPtr> = leaves.clone().map(|leaf| self.leaves.column(leaf)).collect();
         let field = &self.schema.fields()[root];
-        let columns = reencode(&self.sources, field, &descriptors, self.codec)?;
+        let (columns, seals) = reencode(&self.sources, field, &descriptors, self.codec)?;
+        self.seals += seals;
         self.ready.extend(leaves.zip(columns));
         let made = self.ready.remove(&leaf);
         made.ok_or_else(|| MergeError::Proof("a column was not encoded".into()))

@@ -1,6 +1,7 @@
 //! Decodes a top-level column that cannot be stitched, and encodes it anew with the crate's writer. The proof is by values then:
 //! a hash of each as it was decoded, and again of each as the encoder is handed it, in order.
 
+use super::seal::Seals;
 use super::source::SourceGroup;
 use super::writing;
 use crate::adapt::adapt_batch;
@@ -31,43 +32,45 @@ pub(crate) fn reencode(
     field: &FieldRef,
     leaves: &[ColumnDescPtr],
     codec: Codec,
-) -> Result<Vec<EncodedColumn>, MergeError> {
+) -> Result<(Vec<EncodedColumn>, Seals), MergeError> {
     let schema: SchemaRef = Arc::new(Schema::new(vec![Arc::clone(field)]));
     let mut writer = ArrowWriter::try_new(Vec::new(), Arc::clone(&schema), Some(properties(codec)?))
         .map_err(|why| writing(io::Error::other(why)))?;
     let (mut decoded, mut handed) = (Ordered::default(), Ordered::default());
     for source in sources {
         let mut take = |found: &RecordBatch| {
-            decoded.add(found).map_err(proof)?;
+            decoded.add(found).map_err(|why| proof(&why))?;
             let rows = adapt_batch(found, &schema).map_err(|why| MergeError::Input {
                 culprits: vec![source.input],
                 reason: format!("column {} cannot be promoted: {why}", field.name()),
             })?;
-            handed.add(&rows).map_err(proof)?;
+            handed.add(&rows).map_err(|why| proof(&why))?;
             writer.write(&rows).map_err(|why| writing(io::Error::other(why)))
         };
         match source.file.schema().index_of(field.name()) {
             Ok(column) => {
-                let batches = source.file.read_column(column, source.group, BATCH_ROWS);
+                let batches = source.file.read_columns(&[column], source.group, BATCH_ROWS);
                 let mut batches = batches.map_err(|why| why.of_input(source.input))?;
                 while let Some(rows) = batches.next().map_err(|why| why.of_input(source.input))? {
                     take(&rows)?;
                 }
             }
-            Err(_) => take(&nulls(&schema, source.rows() as usize).map_err(proof)?)?,
+            Err(_) => take(&nulls(&schema, source.rows() as usize).map_err(|why| proof(&why))?)?,
         }
     }
-    if decoded.finish() != handed.finish() {
+    let (decoded, handed) = (decoded.finish(), handed.finish());
+    if decoded != handed {
         let why = format!("the values of column {} changed on their way", field.name());
         return Err(MergeError::Proof(why));
     }
     let bytes = writer
         .into_inner()
         .map_err(|why| writing(io::Error::other(why)))?;
-    chunks_of(&bytes.into(), leaves).map_err(|why| writing(io::Error::other(why)))
+    let columns = chunks_of(&bytes.into(), leaves).map_err(|why| writing(io::Error::other(why)))?;
+    Ok((columns, Seals::of(decoded.0, handed.0)))
 }
 
-fn proof(why: ArrowError) -> MergeError {
+fn proof(why: &ArrowError) -> MergeError {
     MergeError::Proof(why.to_string())
 }
 

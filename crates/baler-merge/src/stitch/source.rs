@@ -128,7 +128,9 @@ impl<'a> SourceGroup<'a> {
 
     fn index(&self, range: Option<Range<u64>>) -> Result<Option<Bytes>, Unfit> {
         match range {
-            Some(range) if range.end <= self.file.bytes() && range.end - range.start <= INDEX_BYTES_MAX => {
+            Some(range)
+                if range.end <= self.file.input().len() && range.end - range.start <= INDEX_BYTES_MAX =>
+            {
                 self.read((range.start, range.end - range.start)).map(Some)
             }
             _ => Ok(None),

@@ -3,8 +3,10 @@
 
 mod copies;
 mod decodes;
+mod figures;
 mod other_readers;
 mod refuses;
+mod surveys;
 
 use super::source::{Leaf, SourceGroup, find_leaves};
 use super::write::Origin;
@@ -112,7 +114,9 @@ impl Files {
         for leaf in 0..self.schema.num_columns() {
             let stitched = self.stitch(leaf, codec).unwrap();
             origins.push(stitched.origins.clone());
-            columns.push(stitched.proved().unwrap());
+            let (column, seals) = stitched.proved().unwrap();
+            assert_eq!(seals.read, seals.written);
+            columns.push(column);
         }
         let rows = columns[0].close.rows_written;
         (file_of(EncodedGroup { rows, columns }, &self.schema), origins)
@@ -178,7 +182,9 @@ fn flat(first: usize, count: usize) -> RecordBatch {
             )),
         ),
         ("fixed", {
-            let values = rows.clone().map(|row| some(row).then(|| [(row % 9) as u8, 1, 2]));
+            let values = rows
+                .clone()
+                .map(|row| some(row).then_some([(row % 9) as u8, 1, 2]));
             Arc::new(FixedSizeBinaryArray::try_from_sparse_iter_with_size(values, 3).unwrap())
         }),
         ("decimal", {
@@ -445,4 +451,28 @@ fn what_was_stitched_can_be_stitched_again() {
     };
     let (file, _) = Files::new(&[once(&batches[..2]), once(&batches[2..])]).stitched(Codec::Zstd(1));
     assert_same(&read(&file), &expected(&batches));
+}
+
+#[test]
+fn columns_that_cannot_be_null_are_repacked_and_copied() {
+    let values: ArrayRef = Arc::new(Int64Array::from_iter_values(
+        (0..9_000).map(|row| row * row % 7919),
+    ));
+    let rows = RecordBatch::try_from_iter_with_nullable(vec![("n", values, false)]).unwrap();
+    for version in [WriterVersion::PARQUET_1_0, WriterVersion::PARQUET_2_0] {
+        for dictionary in [false, true] {
+            let snappy = WriterProperties::builder().set_compression(Compression::SNAPPY);
+            let properties = snappy
+                .set_writer_version(version)
+                .set_dictionary_enabled(dictionary)
+                .build();
+            let files = Files::new(&[written(&rows, properties.clone()), written(&rows, properties)]);
+            for codec in [Codec::Snappy, Codec::Lz4, Codec::None] {
+                assert_same(
+                    &read(&files.stitched(codec).0),
+                    &expected(&[rows.clone(), rows.clone()]),
+                );
+            }
+        }
+    }
 }

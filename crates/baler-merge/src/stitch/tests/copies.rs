@@ -12,7 +12,7 @@ fn copied(files: &Files) -> Bytes {
     for source in files.sources() {
         assert!(can_copy(&source, &files.schema, Codec::Zstd(7)));
         write_group(&mut file, |leaf| {
-            copy_leaf(&source, leaf, &files.schema.column(leaf))?.proved()
+            Ok(copy_leaf(&source, leaf, &files.schema.column(leaf))?.proved()?.0)
         })
         .unwrap();
     }

@@ -57,7 +57,7 @@ for w in range(9):
         one = duckdb.sql(f"select count(*), count({c}), md5(string_agg(coalesce(cast({c} as varchar), '-'), ',' order by ts)) from read_parquet('{out}/{w}-stitched.parquet')").fetchall()
         many = duckdb.sql(f"select count(*), count({c}), md5(string_agg(coalesce(cast({c} as varchar), '-'), ',' order by ts)) from read_parquet(['{out}/{w}-0.parquet','{out}/{w}-1.parquet','{out}/{w}-2.parquet'])").fetchall()
         assert one == many, (w, c, one, many)
-    n = duckdb.sql(f"select count(*) from read_parquet('{out}/{w}-stitched.parquet') where ts between epoch_ms(70000) and epoch_ms(80000)").fetchone()[0]
+    n = duckdb.sql(f"select count(*) from read_parquet('{out}/{w}-stitched.parquet') where ts between epoch_ms(70000) and epoch_ms(80000)").fetchall()[0][0]
     assert n == 1001, n
 "#;
 
