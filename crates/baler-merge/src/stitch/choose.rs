@@ -43,6 +43,8 @@ pub(crate) struct Merged {
     pub(crate) values: Values,
     /// For each chunk the new number of each value of its dictionary.
     pub(crate) renumbered: Vec<Vec<u32>>,
+    /// How long each value is.
+    pub(crate) lengths: Vec<u32>,
     /// Codes from here on are NaN.
     pub(crate) nan_from: u32,
 }
@@ -120,12 +122,19 @@ fn ascends(chunk: &ReadChunk, leaf: &ColumnDescriptor) -> bool {
     else {
         return true;
     };
-    let order = match leaf.physical_type() {
-        Type::INT32 => Order::Signed32,
-        Type::INT64 => Order::Signed64,
-        _ => return false,
-    };
-    (1..values.len()).all(|number| order.compare(values.get(number - 1), values.get(number)).is_le())
+    match leaf.physical_type() {
+        Type::INT32 => values
+            .bytes()
+            .as_chunks()
+            .0
+            .is_sorted_by_key(|bytes| i32::from_le_bytes(*bytes)),
+        Type::INT64 => values
+            .bytes()
+            .as_chunks()
+            .0
+            .is_sorted_by_key(|bytes| i64::from_le_bytes(*bytes)),
+        _ => false,
+    }
 }
 
 /// One dictionary of all; nothing if it would be too large to be worth it, or there is none.
@@ -188,6 +197,10 @@ impl Merged {
         let nans = seen.iter().filter(|value| order.is_nan(value)).count();
         let values = Values::parse(bytes, layout, seen.len());
         Self {
+            lengths: places
+                .iter()
+                .map(|place| seen[*place as usize].len() as u32)
+                .collect(),
             nan_from: (seen.len() - nans) as u32,
             values: values.expect("values were just written in this layout"),
             renumbered,

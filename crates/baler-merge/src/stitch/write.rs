@@ -386,7 +386,8 @@ impl Writer<'_> {
         let nans = order.is_float().then_some(nans as u64);
         facts.bounds = Some(Bounds::exact(value(least), value(greatest), nans));
         if Layout::of(self.leaf) == Layout::Bytes {
-            facts.byte_array_bytes = Some(codes.iter().map(|code| value(*code).len() as u64).sum());
+            let lengths = codes.iter().map(|code| u64::from(merged.lengths[*code as usize]));
+            facts.byte_array_bytes = Some(lengths.sum());
         }
     }
 
