@@ -1,27 +1,30 @@
 //! `baler plan`: what `compact` would do, and why each file was chosen or not. Nothing is written.
 
+mod print;
+mod ways;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::process::ExitCode;
 use std::sync::Arc;
 
 use anyhow::Result;
-use baler_core::file::File;
+use baler_core::file::{File, FilePath};
 use baler_core::ids::{Partition, Sequence, TableName};
-use baler_core::planner::{self, Verdict};
+use baler_core::planner::{self, Proposal, Verdict};
 use baler_core::request::{Reply, Request};
 use baler_core::state::{State, Table};
 use baler_core::table::{Catalog, Replaced, TableSpec};
 use serde::Serialize;
 use tokio::sync::mpsc;
 
-use super::print_json;
 use crate::cli::PlanArgs;
 use crate::discovery::{self, Findings, Look, Step};
 use crate::estimate::{Looked, PlannedJob, estimate};
-use crate::report::{Cost, ProgressView, bytes, count};
+use crate::report::{Cost, ProgressView};
 use crate::root::{self, Root, machine_now, plain_table, pretend};
 use crate::settings::{RunSettings, TableSettings};
 use crate::site::Site;
+use ways::Way;
 
 /// A line of the plan: a file, and what would become of it.
 #[derive(Debug, Serialize)]
@@ -36,6 +39,9 @@ struct PlannedFile {
     /// The job that it would be in, counted from 1; none if it would be left alone.
     job: Option<usize>,
     why: String,
+    /// How its rows would get into the output, if it is in a job.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    way: Option<Way>,
 }
 
 impl PlannedFile {
@@ -49,6 +55,7 @@ impl PlannedFile {
             level: file.level.0,
             job: None,
             why,
+            way: None,
         }
     }
 }
@@ -58,6 +65,8 @@ struct PlanSummary {
     jobs: usize,
     files_chosen: u64,
     bytes_to_read: u64,
+    /// Those among them that need not be decoded.
+    bytes_copied: u64,
     files_left_alone: u64,
     files_waiting: u64,
     files_quarantined: u64,
@@ -67,6 +76,21 @@ struct PlanSummary {
     cost: Cost,
     /// Ages are judged by this machine's clock, so this is an estimate.
     estimate: bool,
+}
+
+impl PlanSummary {
+    fn count(&mut self, file: &PlannedFile) {
+        match file.job {
+            Some(_) => {
+                self.files_chosen += 1;
+                self.bytes_to_read += file.bytes;
+            }
+            None => self.files_left_alone += 1,
+        }
+        if file.way == Some(Way::Pages) {
+            self.bytes_copied += file.bytes;
+        }
+    }
 }
 
 /// Runs it.
@@ -98,8 +122,8 @@ pub async fn run(args: &PlanArgs) -> Result<ExitCode> {
     };
     summary.cost = estimate(&site, looked, &jobs(&files, &tables));
     match args.json {
-        true => print_lines(&files, &summary)?,
-        false => print_for_people(&files, &summary, &tables, &findings),
+        true => print::lines(&files, &summary)?,
+        false => print::for_people(&files, &summary, &tables, &findings),
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -210,27 +234,26 @@ fn plan_partition(
             fits
         })
         .collect();
+    let inputs = |job: &Proposal| job.inputs.iter().map(|path| &*table.files[path]).collect();
+    let ways: Vec<BTreeMap<&FilePath, Way>> = choice
+        .jobs
+        .iter()
+        .map(|job| ways::of_inputs(inputs(job), &table.spec.merge))
+        .collect();
     let first = summary.jobs;
     summary.jobs += within_bound.iter().filter(|fits| **fits).count();
     for (file, verdict) in view.files.iter().zip(&choice.verdicts) {
-        let (job, why) = match verdict {
-            Verdict::Chosen { job } if within_bound[*job] => {
-                (Some(first + job + 1), choice.jobs[*job].why.to_string())
-            }
-            Verdict::Chosen { .. } => (None, "beyond --max-bytes".to_owned()),
-            other => (None, other.to_string()),
+        let planned = match verdict {
+            Verdict::Chosen { job } if within_bound[*job] => PlannedFile {
+                job: Some(first + job + 1),
+                way: ways[*job].get(&file.path).copied(),
+                ..PlannedFile::left_alone(file, choice.jobs[*job].why.to_string())
+            },
+            Verdict::Chosen { .. } => PlannedFile::left_alone(file, "beyond --max-bytes".to_owned()),
+            other => PlannedFile::left_alone(file, other.to_string()),
         };
-        match job {
-            Some(_) => {
-                summary.files_chosen += 1;
-                summary.bytes_to_read += file.bytes();
-            }
-            None => summary.files_left_alone += 1,
-        }
-        files.push(PlannedFile {
-            job,
-            ..PlannedFile::left_alone(file, why)
-        });
+        summary.count(&planned);
+        files.push(planned);
     }
 }
 
@@ -267,63 +290,4 @@ fn spec_of<'a>(tables: &'a [(TableName, Table)], name: Option<&str>) -> Option<&
     let mut tables = tables.iter();
     let found = tables.find(|(known, _)| name.is_none_or(|name| known.as_str() == name));
     found.map(|(_, table)| &*table.spec)
-}
-
-fn print_lines(files: &[PlannedFile], summary: &PlanSummary) -> Result<()> {
-    for file in files {
-        print_json(file)?;
-    }
-    print_json(summary)
-}
-
-fn print_for_people(
-    files: &[PlannedFile],
-    summary: &PlanSummary,
-    tables: &[(TableName, Table)],
-    findings: &Findings,
-) {
-    for file in files {
-        let job = file
-            .job
-            .map_or_else(|| "-".to_owned(), |job| format!("job {job}"));
-        println!(
-            "{job:<9} {:>10}  L{}  {}  ({})",
-            bytes(file.bytes),
-            file.level,
-            file.path,
-            file.why
-        );
-    }
-    for mark in tables.iter().flat_map(|(_, table)| table.quarantine.values()) {
-        println!(
-            "{:<9} {:>10}      {}  (quarantined: {})",
-            "-",
-            bytes(mark.identity.bytes),
-            mark.path,
-            mark.reason
-        );
-    }
-    for skipped in &findings.skipped {
-        println!(
-            "{:<9} {:>10}      {}  (skipped: {})",
-            "-", "", skipped.path, skipped.reason
-        );
-    }
-    println!(
-        "\n{} job(s): {} files, {} to read and rewrite; {} files left alone, {} too young. By this machine's clock.",
-        summary.jobs,
-        count(summary.files_chosen),
-        bytes(summary.bytes_to_read),
-        count(summary.files_left_alone),
-        count(summary.files_waiting),
-    );
-    if summary.files_expired > 0 {
-        println!(
-            "{} files are past the retention and would be dropped.",
-            count(summary.files_expired)
-        );
-    }
-    if summary.cost.requests > 0 {
-        println!("Doing it would take {}.", summary.cost);
-    }
 }
