@@ -1,4 +1,4 @@
-//! Brings a batch of one file into the common schema: columns by name, missing ones as nulls, values promoted.
+//! Brings rows and columns of one file into the common schema: values promoted; inside structures by name, missing ones as nulls.
 
 use arrow::array::*;
 use arrow::compute::{CastOptions, cast_with_options};
@@ -30,13 +30,14 @@ fn fields_by_name(
 ) -> Result<Vec<ArrayRef>, ArrowError> {
     to.iter()
         .map(|field| match from.find(field.name()) {
-            Some((index, _)) => adapt(&columns[index], field.data_type()),
+            Some((index, _)) => adapt_column(&columns[index], field.data_type()),
             None => Ok(new_null_array(field.data_type(), rows)),
         })
         .collect()
 }
 
-fn adapt(array: &ArrayRef, to: &DataType) -> Result<ArrayRef, ArrowError> {
+/// A column of one file in the type of the common schema.
+pub(crate) fn adapt_column(array: &ArrayRef, to: &DataType) -> Result<ArrayRef, ArrowError> {
     if array.data_type() == to {
         return Ok(Arc::clone(array));
     }
@@ -54,7 +55,7 @@ fn adapt(array: &ArrayRef, to: &DataType) -> Result<ArrayRef, ArrowError> {
         }
         (DataType::List(_), DataType::List(item)) => {
             let array = array.as_list::<i32>();
-            let values = adapt(array.values(), item.data_type())?;
+            let values = adapt_column(array.values(), item.data_type())?;
             Arc::new(ListArray::try_new(
                 item.clone(),
                 array.offsets().clone(),
@@ -64,7 +65,7 @@ fn adapt(array: &ArrayRef, to: &DataType) -> Result<ArrayRef, ArrowError> {
         }
         (DataType::LargeList(_), DataType::LargeList(item)) => {
             let array = array.as_list::<i64>();
-            let values = adapt(array.values(), item.data_type())?;
+            let values = adapt_column(array.values(), item.data_type())?;
             Arc::new(LargeListArray::try_new(
                 item.clone(),
                 array.offsets().clone(),
@@ -74,7 +75,7 @@ fn adapt(array: &ArrayRef, to: &DataType) -> Result<ArrayRef, ArrowError> {
         }
         (DataType::FixedSizeList(_, from), DataType::FixedSizeList(item, to)) if from == to => {
             let array = array.as_fixed_size_list();
-            let values = adapt(array.values(), item.data_type())?;
+            let values = adapt_column(array.values(), item.data_type())?;
             Arc::new(FixedSizeListArray::try_new_with_length(
                 item.clone(),
                 *to,
@@ -85,10 +86,10 @@ fn adapt(array: &ArrayRef, to: &DataType) -> Result<ArrayRef, ArrowError> {
         }
         // The layout first, then what is inside.
         (DataType::List(from) | DataType::FixedSizeList(from, _), DataType::LargeList(_)) => {
-            adapt(&strict_cast(array, &DataType::LargeList(from.clone()))?, to)?
+            adapt_column(&strict_cast(array, &DataType::LargeList(from.clone()))?, to)?
         }
         (DataType::FixedSizeList(from, _), DataType::List(_)) => {
-            adapt(&strict_cast(array, &DataType::List(from.clone()))?, to)?
+            adapt_column(&strict_cast(array, &DataType::List(from.clone()))?, to)?
         }
         (DataType::Map(_, _), DataType::Map(entries, sorted)) => adapt_map(array.as_map(), entries, *sorted)?,
         _ => strict_cast(array, to)?,
@@ -109,8 +110,8 @@ fn adapt_map(
         ));
     };
     let columns = vec![
-        adapt(array.keys(), key.data_type())?,
-        adapt(array.values(), value.data_type())?,
+        adapt_column(array.keys(), key.data_type())?,
+        adapt_column(array.values(), value.data_type())?,
     ];
     let inside = StructArray::try_new(fields.clone(), columns, array.entries().nulls().cloned())?;
     let offsets = array.offsets().clone();

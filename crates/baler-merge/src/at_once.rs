@@ -1,11 +1,10 @@
-//! Work that mostly waits for a store, on several threads at once.
+//! The same work many times over, on several threads at once.
 
-use crate::limits::READS_AT_ONCE;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-/// What `work` gives for each number below `count`, in order. No more than [`READS_AT_ONCE`] are at it together.
-pub(crate) fn at_once<T: Send>(count: usize, work: impl Fn(usize) -> T + Sync) -> Vec<T> {
+/// What `work` gives for each number below `count`, in order. No more than `threads` are at it together, the caller's included.
+pub(crate) fn at_once<T: Send>(count: usize, threads: usize, work: impl Fn(usize) -> T + Sync) -> Vec<T> {
     let next = AtomicUsize::new(0);
     let one_after_another = || {
         let mut done = Vec::new();
@@ -18,7 +17,7 @@ pub(crate) fn at_once<T: Send>(count: usize, work: impl Fn(usize) -> T + Sync) -
         }
     };
     let mut done = thread::scope(|scope| {
-        let helpers: Vec<_> = (1..count.min(READS_AT_ONCE))
+        let helpers: Vec<_> = (1..count.min(threads))
             .map(|_| scope.spawn(one_after_another))
             .collect();
         let mut done = one_after_another();
@@ -42,7 +41,7 @@ mod tests {
     #[test]
     fn results_come_in_order_and_no_more_than_the_limit_run_together() {
         let (running, most) = (AtomicUsize::new(0), AtomicUsize::new(0));
-        let squares = at_once(200, |number| {
+        let squares = at_once(200, 16, |number| {
             most.fetch_max(running.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
             thread::sleep(std::time::Duration::from_millis(1));
             running.fetch_sub(1, Ordering::SeqCst);
@@ -53,7 +52,7 @@ mod tests {
             (0..200).map(|number| number * number).collect::<Vec<_>>()
         );
         let most = most.into_inner();
-        assert!((2..=READS_AT_ONCE).contains(&most), "{most} at once");
-        assert!(at_once(0, |number| number).is_empty());
+        assert!((2..=16).contains(&most), "{most} at once");
+        assert!(at_once(0, 16, |number| number).is_empty());
     }
 }

@@ -5,7 +5,7 @@ use crate::error::{FileError, refused};
 use crate::footer::read_footer;
 use crate::held::HeldInput;
 use crate::io::Input;
-use crate::limits::SMALL_FILE_BYTES;
+use crate::limits::{SMALL_DICTIONARY_BYTES, SMALL_FILE_BYTES};
 use crate::promote::plain_field;
 use crate::windows::Windows;
 use arrow::array::RecordBatch;
@@ -14,8 +14,10 @@ use parquet::arrow::arrow_reader::{
     ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder,
 };
 use parquet::arrow::{ARROW_SCHEMA_META_KEY, ProjectionMask};
+use parquet::basic::{Encoding, PageType};
 use parquet::file::metadata::{
-    FileMetaData, ParquetMetaData, ParquetMetaDataOptions, ParquetStatisticsPolicy,
+    ColumnChunkMetaData, FileMetaData, PageEncodingStats, ParquetMetaData, ParquetMetaDataOptions,
+    ParquetStatisticsPolicy,
 };
 use std::collections::HashSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -36,6 +38,8 @@ pub(crate) struct OpenFile {
 pub(crate) struct Reading {
     /// Indices of top-level columns; all if none is given.
     pub(crate) columns: Option<Vec<usize>>,
+    /// Columns that lie in small dictionaries come as such, and not as the values they stand for.
+    pub(crate) coded: bool,
     pub(crate) batch_rows: usize,
     pub(crate) window_bytes: usize,
 }
@@ -104,20 +108,6 @@ impl OpenFile {
     /// Leaf columns.
     pub(crate) fn leaves(&self) -> usize {
         self.footer().file_metadata().schema_descr().num_columns()
-    }
-
-    /// Length of the file.
-    pub(crate) fn bytes(&self) -> u64 {
-        self.input.len()
-    }
-
-    /// Bytes of the file that are held in memory.
-    pub(crate) fn held_bytes(&self) -> usize {
-        if self.input.is_held() {
-            self.input.len() as usize
-        } else {
-            0
-        }
     }
 
     /// Lets go of the bytes that are held.
@@ -191,10 +181,13 @@ impl OpenFile {
         };
         let input = Arc::clone(&self.input) as Arc<dyn Input>;
         let windows = Windows::new(input, self.footer(), &mask, reading.window_bytes);
-        let builder =
-            ParquetRecordBatchReaderBuilder::new_with_metadata(windows.clone(), self.metadata.clone())
-                .with_batch_size(reading.batch_rows)
-                .with_projection(mask);
+        let metadata = match reading.coded {
+            true => guarded(|| self.coded_metadata())?,
+            false => self.metadata.clone(),
+        };
+        let builder = ParquetRecordBatchReaderBuilder::new_with_metadata(windows.clone(), metadata)
+            .with_batch_size(reading.batch_rows)
+            .with_projection(mask);
         let reader = guarded(|| builder.build().map_err(|why| damaged(&windows, &why)))?;
         Ok(Batches {
             reader,
@@ -202,6 +195,65 @@ impl OpenFile {
             rows_due: self.rows(),
         })
     }
+}
+
+impl OpenFile {
+    /// The same file, with columns that lie in small dictionaries asked for as such.
+    fn coded_metadata(&self) -> Result<ArrowReaderMetadata, FileError> {
+        let mut any = false;
+        let fields = self.schema().fields().iter().map(|field| {
+            let coded = is_bytes(field.data_type()) && is_small_dictionary(self.footer(), field.name());
+            any |= coded;
+            match coded {
+                true => {
+                    let coded =
+                        DataType::Dictionary(DataType::Int32.into(), field.data_type().clone().into());
+                    Arc::new(field.as_ref().clone().with_data_type(coded))
+                }
+                false => Arc::clone(field),
+            }
+        });
+        let schema = Schema::new_with_metadata(fields.collect::<Fields>(), self.schema().metadata().clone());
+        if !any {
+            return Ok(self.metadata.clone());
+        }
+        let options = ArrowReaderOptions::new().with_schema(Arc::new(schema));
+        ArrowReaderMetadata::try_new(Arc::clone(self.metadata.metadata()), options)
+            .or_else(|why| refused(format!("its schema cannot be read: {why}")))
+    }
+}
+
+fn is_bytes(data_type: &DataType) -> bool {
+    matches!(
+        data_type,
+        DataType::Utf8 | DataType::LargeUtf8 | DataType::Binary | DataType::LargeBinary
+    )
+}
+
+/// Whether the footer says that all pages of a top-level column are dictionary indices, and the dictionaries are short.
+fn is_small_dictionary(footer: &ParquetMetaData, name: &str) -> bool {
+    let chunks = footer.row_groups().iter().filter_map(|group| {
+        let mut columns = group.columns().iter();
+        columns.find(|chunk| matches!(chunk.column_path().parts(), [only] if only == name))
+    });
+    let small = |chunk: &ColumnChunkMetaData| {
+        let packed = chunk
+            .dictionary_page_offset()
+            .map(|start| chunk.data_page_offset().saturating_sub(start));
+        let pages = chunk.page_encoding_stats().into_iter().flatten();
+        let mut data =
+            pages.filter(|pages| matches!(pages.page_type, PageType::DATA_PAGE | PageType::DATA_PAGE_V2));
+        let indices = |pages: &PageEncodingStats| {
+            matches!(
+                pages.encoding,
+                Encoding::RLE_DICTIONARY | Encoding::PLAIN_DICTIONARY
+            )
+        };
+        packed.is_some_and(|packed| (0..=SMALL_DICTIONARY_BYTES).contains(&packed))
+            && chunk.page_encoding_stats().is_some()
+            && data.all(indices)
+    };
+    footer.num_row_groups() > 0 && chunks.into_iter().all(small)
 }
 
 /// Views, dictionaries and runs are asked for as plain values, so that nothing downstream meets them.

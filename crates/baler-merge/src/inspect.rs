@@ -1,12 +1,12 @@
 //! What a file says about itself, from its footer alone; and its digest, from all of it.
 
-use crate::batch::memory_of;
 use crate::decode::{OpenFile, Reading};
 use crate::digest::Digest;
 use crate::error::{FileError, refused};
 use crate::io::{Input, Progress};
 use crate::key_range::KeyRange;
 use crate::limits::SMALL_FILE_BYTES;
+use crate::memory::memory_of;
 use crate::plan::{batch_rows, row_bytes};
 use crate::row_hash::digest_of_batch;
 use crate::row_time::{RowTimes, TimeColumn};
@@ -111,6 +111,7 @@ pub fn digest_of(
     let file = OpenFile::open(input, input.len() <= SMALL_FILE_BYTES.min(batch_bytes as u64))?;
     let reading = Reading {
         columns: None,
+        coded: true,
         batch_rows: batch_rows(batch_bytes, row_bytes(&file)),
         window_bytes: 1 << 20,
     };

@@ -11,6 +11,7 @@
 //! ```
 //!
 //! A key that was cut is a prefix: as a lower bound it stands, as an upper bound the next greater string of its length does.
+//! The whole keys of rows (`encode_whole`) compare with such bounds, and with each other, as the rows do.
 
 use crate::limits::KEY_STRING_BYTES_MAX;
 use crate::row_hash::nanos_in;
@@ -89,7 +90,7 @@ impl Bound {
         }
         self.bytes.push(VALUE);
         let start = self.bytes.len();
-        self.whole = value.encode(&mut self.bytes);
+        self.whole = value.encode(&mut self.bytes, KEY_STRING_BYTES_MAX);
         if sort.descending {
             self.bytes[start..].iter_mut().for_each(|byte| *byte = !*byte);
         }
@@ -109,7 +110,7 @@ pub(crate) enum Value<'a> {
 
 impl Value<'_> {
     /// Says whether the value was kept whole.
-    fn encode(&self, into: &mut Vec<u8>) -> bool {
+    fn encode(&self, into: &mut Vec<u8>, string_bytes_max: usize) -> bool {
         match self {
             Value::Bool(value) => into.push(u8::from(*value)),
             Value::Number(value) => into.extend((value ^ i128::MIN).to_be_bytes()),
@@ -127,11 +128,11 @@ impl Value<'_> {
                 }
             }
             Value::Bytes(bytes) => {
-                for byte in bytes.iter().take(KEY_STRING_BYTES_MAX) {
+                for byte in bytes.iter().take(string_bytes_max) {
                     into.push(*byte);
                     into.extend((*byte == 0).then_some(0xFF));
                 }
-                if bytes.len() > KEY_STRING_BYTES_MAX {
+                if bytes.len() > string_bytes_max {
                     return false;
                 }
                 into.extend([0, 1]);
@@ -151,6 +152,33 @@ pub(crate) fn encode_row(columns: &[ArrayRef], row: usize, sort: &[SortColumn]) 
         }
     }
     Some(bound)
+}
+
+/// The key of one row with strings of any length, in place of what `into` holds; says whether all types have an encoding.
+pub(crate) fn encode_whole(
+    columns: &[ArrayRef],
+    row: usize,
+    sort: &[SortColumn],
+    into: &mut Vec<u8>,
+) -> bool {
+    into.clear();
+    into.push(VERSION);
+    for (column, sort) in columns.iter().zip(sort) {
+        if is_null(column, row) {
+            into.push(if sort.nulls_first { NULL_FIRST } else { NULL_LAST });
+            continue;
+        }
+        let Some(value) = value_at(column, row) else {
+            return false;
+        };
+        into.push(VALUE);
+        let start = into.len();
+        value.encode(into, usize::MAX);
+        if sort.descending {
+            into[start..].iter_mut().for_each(|byte| *byte = !*byte);
+        }
+    }
+    true
 }
 
 fn is_null(column: &ArrayRef, row: usize) -> bool {

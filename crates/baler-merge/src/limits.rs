@@ -6,6 +6,8 @@ pub(crate) const FOOTER_BYTES_MAX: u64 = 64 << 20;
 pub(crate) const FOOTER_GUESS_BYTES: u64 = 64 << 10;
 /// Inputs up to this are read whole, in one read.
 pub(crate) const SMALL_FILE_BYTES: u64 = 4 << 20;
+/// A packed dictionary up to this is worth keeping as one.
+pub(crate) const SMALL_DICTIONARY_BYTES: i64 = 64 << 10;
 /// Column chunks with less between them are read in one read.
 pub(crate) const GAP_BYTES_MAX: u64 = 64 << 10;
 /// Reads under way while inputs are opened.
@@ -24,13 +26,13 @@ pub(crate) const RATIO_MAX: u64 = 1_100;
 pub(crate) const RATIO_MAX_DENSE: u64 = 40_000;
 /// What a page may unpack to whatever its packed size.
 pub(crate) const PAGE_BYTES_FREE: u64 = 1 << 20;
-/// Input number and row number share the 64 bits of an ordinal.
-pub(crate) const ORDINAL_ROW_BITS: u32 = 40;
 /// Strings in key ranges are cut here.
 pub(crate) const KEY_STRING_BYTES_MAX: usize = 64;
 /// Rows in a page: small enough to skip by, large enough to pack well.
 pub(crate) const PAGE_ROWS: usize = 20_000;
 /// A merge with less memory than this cannot hold one page of each column; it is given this much.
 pub(crate) const MEMORY_BYTES_MIN: u64 = 8 << 20;
-/// More runs than this are not open at once, however much memory there is: each takes a file descriptor.
-pub(crate) const RUNS_OPEN_MAX: usize = 256;
+/// A window has at least so many rows, however little memory there is.
+pub(crate) const WINDOW_ROWS_MIN: usize = 4 << 10;
+/// More threads than this gain nothing in one merge.
+pub(crate) const THREADS_MAX: usize = 64;

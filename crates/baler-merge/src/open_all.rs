@@ -4,7 +4,7 @@ use crate::at_once::at_once;
 use crate::decode::OpenFile;
 use crate::error::{FileError, MergeError};
 use crate::io::{Input, Progress};
-use crate::limits::SMALL_FILE_BYTES;
+use crate::limits::{READS_AT_ONCE, SMALL_FILE_BYTES};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -21,7 +21,7 @@ pub(crate) fn open_all(
     }
     let held = choose_held(inputs, held_bytes_max);
     let stop = AtomicBool::new(false);
-    let opened = at_once(inputs.len(), |index| {
+    let opened = at_once(inputs.len(), READS_AT_ONCE, |index| {
         if stop.load(Ordering::Relaxed) || progress.cancelled() {
             return Err(FileError::Cancelled);
         }

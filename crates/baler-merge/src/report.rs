@@ -22,9 +22,9 @@ pub struct Report {
     pub outputs: Vec<OutputReport>,
     /// What rules took away, one for each rule that took any.
     pub drops: Vec<Dropped>,
-    /// Merges over the whole data: 1 if all inputs were merged at once, more if rows were spilled between.
+    /// Merges over the whole data: 1, because all inputs are merged at once, however many they are.
     pub rounds: u32,
-    /// Written to the spill directory, all rounds together.
+    /// Laid aside in the spill directory, because it did not fit in memory.
     pub spilled_bytes: u64,
     /// The order that the outputs have, checked row by row; empty if none is claimed.
     pub sorted_by: Vec<SortColumn>,

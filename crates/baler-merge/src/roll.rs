@@ -18,15 +18,31 @@ pub(crate) fn is_full(standing: Standing, target_bytes: u64) -> bool {
     if standing.rows == 0 || standing.rows_due == 0 {
         return false;
     }
-    if standing.bytes >= target_bytes + target_bytes / 20 {
+    if standing.bytes >= roomy(target_bytes) {
         return true;
     }
     let bytes = u128::from(standing.bytes);
     let due = bytes * u128::from(standing.rows_due) / u128::from(standing.rows);
-    // A little over the target in each is better than one more output.
-    let roomy = u128::from(target_bytes + target_bytes / 20).max(1);
-    let outputs = (bytes + due).div_ceil(roomy).max(1);
-    bytes >= (bytes + due).div_ceil(outputs)
+    let outputs = (bytes + due).div_ceil(roomy(target_bytes).max(1).into()).max(1);
+    // A row more or less is no reason for another row group.
+    bytes + bytes / 256 >= (bytes + due).div_ceil(outputs)
+}
+
+/// How many more rows of `row_bytes` go into the current output; nothing if all that is left does.
+pub(crate) fn rows_left(standing: Standing, row_bytes: f64, target_bytes: u64) -> Option<u64> {
+    let due = (standing.rows_due as f64 * row_bytes) as u64;
+    let whole = standing.bytes + due;
+    let outputs = whole.div_ceil(roomy(target_bytes).max(1)).max(1);
+    if outputs == 1 {
+        return None;
+    }
+    let left = (whole.div_ceil(outputs)).saturating_sub(standing.bytes);
+    Some((left as f64 / row_bytes.max(f64::MIN_POSITIVE)) as u64)
+}
+
+/// A little over the target in each output is better than one more output.
+fn roomy(target_bytes: u64) -> u64 {
+    target_bytes + target_bytes / 100 * 7
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@
 //! decimals without trailing zeros, strings and binaries as their bytes. Dictionaries and views hash as the values they stand for.
 
 use crate::digest::Digest;
+use crate::short_hash::{hash_9_to_16, hash_16};
 use arrow::array::*;
 use arrow::compute::cast;
 use arrow::datatypes::*;
@@ -33,42 +34,59 @@ enum Kind {
 pub(crate) fn digest_of_batch(batch: &RecordBatch) -> Result<Digest, ArrowError> {
     let mut sums = vec![0u128; batch.num_rows()];
     for (field, column) in batch.schema_ref().fields().iter().zip(batch.columns()) {
-        let seed = xxh3_64_with_seed(field.name().as_bytes(), 0);
-        add(&mut sums, &hash_values(column, seed)?);
+        add_column(&mut sums, field.name(), column)?;
     }
+    Ok(seal(&mut sums))
+}
+
+/// Adds the hashes of a top-level column's values, one to each row.
+pub(crate) fn add_column(sums: &mut [u128], name: &str, column: &ArrayRef) -> Result<(), ArrowError> {
+    add_values(sums, column, xxh3_64_with_seed(name.as_bytes(), 0))
+}
+
+/// A hash for each value of a top-level column, or of its dictionary, the same whatever width it was promoted to.
+pub(crate) fn hash_entries(name: &str, values: &ArrayRef) -> Result<Vec<u128>, ArrowError> {
+    hash_values(values, xxh3_64_with_seed(name.as_bytes(), 0))
+}
+
+/// Adds the hashes of the entries that the rows of a column have.
+pub(crate) fn add_codes(sums: &mut [u128], entries: &[u128], codes: &Int32Array) {
+    let values = codes.values();
+    each(sums, codes, |row| entries[values[row] as usize]);
+}
+
+/// Turns sums over all columns into hashes of rows, in place, and gives their digest.
+pub(crate) fn seal(sums: &mut [u128]) -> Digest {
     let mut digest = Digest::EMPTY;
     for sum in sums {
-        digest.add_row(xxh3_128_with_seed(&sum.to_le_bytes(), Kind::Row as u64));
+        *sum = hash_16(sum.to_le_bytes(), Kind::Row as u64);
+        digest.add_row(*sum);
     }
-    Ok(digest)
-}
-
-/// A hash for each value of a top-level column, the same whatever width it was promoted to.
-pub(crate) fn column_hashes(name: &str, column: &ArrayRef) -> Result<Vec<u128>, ArrowError> {
-    hash_values(column, xxh3_64_with_seed(name.as_bytes(), 0))
-}
-
-fn add(sums: &mut [u128], hashes: &[u128]) {
-    for (sum, hash) in sums.iter_mut().zip(hashes) {
-        *sum = sum.wrapping_add(*hash);
-    }
+    digest
 }
 
 /// One hash for each value, 0 for nulls.
 fn hash_values(array: &ArrayRef, path: u64) -> Result<Vec<u128>, ArrowError> {
+    let mut hashes = vec![0; array.len()];
+    add_values(&mut hashes, array, path)?;
+    Ok(hashes)
+}
+
+/// Adds one hash for each value, nothing for nulls.
+fn add_values(sums: &mut [u128], array: &ArrayRef, path: u64) -> Result<(), ArrowError> {
     use DataType::*;
     let seed = |kind: Kind| path ^ (kind as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15);
     macro_rules! numbers {
         ($type:ty, $kind:expr, $canonical:expr) => {
-            numbers(array.as_primitive::<$type>(), seed($kind), $canonical)
+            numbers(sums, array.as_primitive::<$type>(), seed($kind), $canonical)
         };
     }
-    Ok(match array.data_type() {
-        Null => vec![0; array.len()],
+    match array.data_type() {
+        Null => {}
         Boolean => {
             let array = array.as_boolean();
             let hashes = [false, true].map(|bit| xxh3_128_with_seed(&[u8::from(bit)], seed(Kind::Bool)));
-            each(array, |row| hashes[usize::from(array.value(row))])
+            each(sums, array, |row| hashes[usize::from(array.value(row))])
         }
         Int8 => numbers!(Int8Type, Kind::Int, i128::from),
         Int16 => numbers!(Int16Type, Kind::Int, i128::from),
@@ -93,6 +111,7 @@ fn hash_values(array: &ArrayRef, path: u64) -> Result<Vec<u128>, ArrowError> {
             let nanos = nanos_in(*unit);
             let whole = array.to_data().into_builder().data_type(Int64).build()?;
             numbers(
+                sums,
                 &PrimitiveArray::<Int64Type>::from(whole),
                 seed(Kind::Timestamp),
                 |v| i128::from(v) * nanos,
@@ -102,6 +121,7 @@ fn hash_values(array: &ArrayRef, path: u64) -> Result<Vec<u128>, ArrowError> {
             let nanos = nanos_in(*unit);
             let whole = array.to_data().into_builder().data_type(Int64).build()?;
             numbers(
+                sums,
                 &PrimitiveArray::<Int64Type>::from(whole),
                 seed(Kind::Duration),
                 |v| i128::from(v) * nanos,
@@ -115,7 +135,7 @@ fn hash_values(array: &ArrayRef, path: u64) -> Result<Vec<u128>, ArrowError> {
         }),
         Interval(IntervalUnit::MonthDayNano) => {
             let array = array.as_primitive::<IntervalMonthDayNanoType>();
-            each(array, |row| {
+            each(sums, array, |row| {
                 let value = array.value(row);
                 let mut bytes = [0; 17];
                 bytes[..4].copy_from_slice(&value.months.to_le_bytes());
@@ -125,47 +145,60 @@ fn hash_values(array: &ArrayRef, path: u64) -> Result<Vec<u128>, ArrowError> {
             })
         }
         Decimal32(_, scale) => decimals(
+            sums,
             array.as_primitive::<Decimal32Type>(),
             *scale,
             seed(Kind::Decimal),
             |v| i256::from_i128(v.into()),
         ),
         Decimal64(_, scale) => decimals(
+            sums,
             array.as_primitive::<Decimal64Type>(),
             *scale,
             seed(Kind::Decimal),
             |v| i256::from_i128(v.into()),
         ),
         Decimal128(_, scale) => decimals(
+            sums,
             array.as_primitive::<Decimal128Type>(),
             *scale,
             seed(Kind::Decimal),
             i256::from_i128,
         ),
         Decimal256(_, scale) => decimals(
+            sums,
             array.as_primitive::<Decimal256Type>(),
             *scale,
             seed(Kind::Decimal),
             |v| v,
         ),
-        Utf8 => bytes(array.as_string::<i32>(), seed(Kind::Bytes), |a, row| {
+        Utf8 => bytes(sums, array.as_string::<i32>(), seed(Kind::Bytes), |a, row| {
             a.value(row).as_bytes()
         }),
-        LargeUtf8 => bytes(array.as_string::<i64>(), seed(Kind::Bytes), |a, row| {
+        LargeUtf8 => bytes(sums, array.as_string::<i64>(), seed(Kind::Bytes), |a, row| {
             a.value(row).as_bytes()
         }),
-        Utf8View => bytes(array.as_string_view(), seed(Kind::Bytes), |a, row| {
+        Utf8View => bytes(sums, array.as_string_view(), seed(Kind::Bytes), |a, row| {
             a.value(row).as_bytes()
         }),
-        Binary => bytes(array.as_binary::<i32>(), seed(Kind::Bytes), |a, row| a.value(row)),
-        LargeBinary => bytes(array.as_binary::<i64>(), seed(Kind::Bytes), |a, row| a.value(row)),
-        BinaryView => bytes(array.as_binary_view(), seed(Kind::Bytes), |a, row| a.value(row)),
-        FixedSizeBinary(_) => bytes(array.as_fixed_size_binary(), seed(Kind::Bytes), |a, row| {
+        Binary => bytes(sums, array.as_binary::<i32>(), seed(Kind::Bytes), |a, row| {
             a.value(row)
         }),
-        Dictionary(_, values) => hash_values(&cast(array, values)?, path)?,
-        RunEndEncoded(_, values) => hash_values(&cast(array, values.data_type())?, path)?,
-        Struct(_) => structs(array.as_struct(), path, seed(Kind::Struct))?,
+        LargeBinary => bytes(sums, array.as_binary::<i64>(), seed(Kind::Bytes), |a, row| {
+            a.value(row)
+        }),
+        BinaryView => bytes(sums, array.as_binary_view(), seed(Kind::Bytes), |a, row| {
+            a.value(row)
+        }),
+        FixedSizeBinary(_) => bytes(sums, array.as_fixed_size_binary(), seed(Kind::Bytes), |a, row| {
+            a.value(row)
+        }),
+        Dictionary(_, values) => match array.as_any_dictionary_opt() {
+            Some(coded) if coded.values().len() <= array.len() => entries(sums, coded, path)?,
+            _ => add_values(sums, &cast(array, values)?, path)?,
+        },
+        RunEndEncoded(_, values) => add_values(sums, &cast(array, values.data_type())?, path)?,
+        Struct(_) => structs(sums, array.as_struct(), path, seed(Kind::Struct))?,
         List(_) => {
             let array = array.as_list::<i32>();
             let ends = array
@@ -173,7 +206,7 @@ fn hash_values(array: &ArrayRef, path: u64) -> Result<Vec<u128>, ArrowError> {
                 .iter()
                 .map(|offset| *offset as usize)
                 .collect::<Vec<_>>();
-            lists(array, array.values(), &ends, path, seed(Kind::List))?
+            lists(sums, array, array.values(), &ends, path, seed(Kind::List))?
         }
         LargeList(_) => {
             let array = array.as_list::<i64>();
@@ -182,18 +215,19 @@ fn hash_values(array: &ArrayRef, path: u64) -> Result<Vec<u128>, ArrowError> {
                 .iter()
                 .map(|offset| *offset as usize)
                 .collect::<Vec<_>>();
-            lists(array, array.values(), &ends, path, seed(Kind::List))?
+            lists(sums, array, array.values(), &ends, path, seed(Kind::List))?
         }
         FixedSizeList(_, size) => {
             let array = array.as_fixed_size_list();
             let ends = (0..=array.len())
                 .map(|row| row * *size as usize)
                 .collect::<Vec<_>>();
-            lists(array, array.values(), &ends, path, seed(Kind::List))?
+            lists(sums, array, array.values(), &ends, path, seed(Kind::List))?
         }
-        Map(_, _) => maps(array.as_map(), path, seed(Kind::List))?,
+        Map(_, _) => maps(sums, array.as_map(), path, seed(Kind::List))?,
         other => return Err(ArrowError::NotYetImplemented(format!("columns of type {other}"))),
-    })
+    }
+    Ok(())
 }
 
 /// Nanoseconds in one tick of a unit.
@@ -211,46 +245,67 @@ fn canonical_float(value: f64) -> i128 {
     i128::from(value.to_bits())
 }
 
-fn each(array: &dyn Array, hash: impl Fn(usize) -> u128) -> Vec<u128> {
+/// Adds what `hash` says of each value that is there.
+fn each(sums: &mut [u128], array: &dyn Array, hash: impl Fn(usize) -> u128) {
     match array.nulls().filter(|nulls| nulls.null_count() > 0) {
-        None => (0..array.len()).map(hash).collect(),
-        Some(nulls) => nulls
-            .iter()
-            .enumerate()
-            .map(|(row, valid)| if valid { hash(row) } else { 0 })
-            .collect(),
+        None => {
+            for (row, sum) in sums.iter_mut().enumerate() {
+                *sum = sum.wrapping_add(hash(row));
+            }
+        }
+        Some(nulls) => {
+            for row in nulls.valid_indices() {
+                sums[row] = sums[row].wrapping_add(hash(row));
+            }
+        }
     }
 }
 
 fn numbers<T: ArrowPrimitiveType>(
+    sums: &mut [u128],
     array: &PrimitiveArray<T>,
     seed: u64,
     canonical: impl Fn(T::Native) -> i128,
-) -> Vec<u128> {
-    let values = array.values();
-    each(array, |row| {
-        xxh3_128_with_seed(&canonical(values[row]).to_le_bytes(), seed)
-    })
+) {
+    let values = &array.values()[..array.len()];
+    each(sums, array, |row| {
+        hash_16(canonical(values[row]).to_le_bytes(), seed)
+    });
 }
 
-fn bytes<'a, A: Array>(array: &'a A, seed: u64, value: impl Fn(&'a A, usize) -> &'a [u8]) -> Vec<u128> {
-    each(array, |row| xxh3_128_with_seed(value(array, row), seed))
+fn bytes<'a, A: Array>(sums: &mut [u128], array: &'a A, seed: u64, value: impl Fn(&'a A, usize) -> &'a [u8]) {
+    each(sums, array, |row| {
+        let value = value(array, row);
+        hash_9_to_16(value, seed).unwrap_or_else(|| xxh3_128_with_seed(value, seed))
+    });
+}
+
+/// Each entry of a dictionary is hashed once, however many rows have it.
+fn entries(sums: &mut [u128], array: &dyn AnyDictionaryArray, path: u64) -> Result<(), ArrowError> {
+    let hashes = hash_values(array.values(), path)?;
+    if hashes.is_empty() {
+        return Ok(());
+    }
+    let keys = array.normalized_keys();
+    each(sums, array.keys(), |row| hashes[keys[row]]);
+    Ok(())
 }
 
 fn decimals<T: ArrowPrimitiveType>(
+    sums: &mut [u128],
     array: &PrimitiveArray<T>,
     scale: i8,
     seed: u64,
     widen: impl Fn(T::Native) -> i256,
-) -> Vec<u128> {
+) {
     let values = array.values();
-    each(array, |row| {
+    each(sums, array, |row| {
         let (digits, scale) = without_trailing_zeros(widen(values[row]), scale);
         let mut bytes = [0; 34];
         bytes[..32].copy_from_slice(&digits.to_le_bytes());
         bytes[32..].copy_from_slice(&scale.to_le_bytes());
         xxh3_128_with_seed(&bytes, seed)
-    })
+    });
 }
 
 /// 1.50 and 1.5 are one number; zero has scale 0.
@@ -274,33 +329,32 @@ fn without_trailing_zeros(mut digits: i256, scale: i8) -> (i256, i16) {
 }
 
 /// A structure hashes as the sum of its fields, sealed, so that one of nulls only differs from none.
-fn structs(array: &StructArray, path: u64, seed: u64) -> Result<Vec<u128>, ArrowError> {
-    let mut sums = vec![0u128; array.len()];
+fn structs(sums: &mut [u128], array: &StructArray, path: u64, seed: u64) -> Result<(), ArrowError> {
+    let mut inside = vec![0u128; array.len()];
     for (field, column) in array.fields().iter().zip(array.columns()) {
-        add(
-            &mut sums,
-            &hash_values(column, xxh3_64_with_seed(field.name().as_bytes(), path))?,
-        );
+        let path = xxh3_64_with_seed(field.name().as_bytes(), path);
+        add_values(&mut inside, column, path)?;
     }
-    Ok(each(array, |row| {
-        xxh3_128_with_seed(&sums[row].to_le_bytes(), seed)
-    }))
+    each(sums, array, |row| hash_16(inside[row].to_le_bytes(), seed));
+    Ok(())
 }
 
 /// A list hashes as its length and its elements in order; only the elements that a list shows are looked at.
 fn lists(
+    sums: &mut [u128],
     array: &dyn Array,
     values: &ArrayRef,
     ends: &[usize],
     path: u64,
     seed: u64,
-) -> Result<Vec<u128>, ArrowError> {
+) -> Result<(), ArrowError> {
     let (first, last) = (ends[0], ends[ends.len() - 1]);
     let elements = hash_values(&values.slice(first, last - first), path.rotate_left(17) ^ 1)?;
-    Ok(sequences(array, ends, &[&elements], seed))
+    sequences(sums, array, ends, &[&elements], seed);
+    Ok(())
 }
 
-fn maps(array: &MapArray, path: u64, seed: u64) -> Result<Vec<u128>, ArrowError> {
+fn maps(sums: &mut [u128], array: &MapArray, path: u64, seed: u64) -> Result<(), ArrowError> {
     let ends = array
         .value_offsets()
         .iter()
@@ -312,11 +366,12 @@ fn maps(array: &MapArray, path: u64, seed: u64) -> Result<Vec<u128>, ArrowError>
         &array.values().slice(first, last - first),
         path.rotate_left(17) ^ 3,
     )?;
-    Ok(sequences(array, &ends, &[&keys, &values], seed))
+    sequences(sums, array, &ends, &[&keys, &values], seed);
+    Ok(())
 }
 
-fn sequences(array: &dyn Array, ends: &[usize], columns: &[&[u128]], seed: u64) -> Vec<u128> {
-    each(array, |row| {
+fn sequences(sums: &mut [u128], array: &dyn Array, ends: &[usize], columns: &[&[u128]], seed: u64) {
+    each(sums, array, |row| {
         let mut hasher = Xxh3::with_seed(seed);
         hasher.update(&((ends[row + 1] - ends[row]) as u64).to_le_bytes());
         for element in ends[row] - ends[0]..ends[row + 1] - ends[0] {
@@ -325,5 +380,5 @@ fn sequences(array: &dyn Array, ends: &[usize], columns: &[&[u128]], seed: u64) 
                 .for_each(|column| hasher.update(&column[element].to_le_bytes()));
         }
         hasher.digest128()
-    })
+    });
 }

@@ -146,15 +146,22 @@ impl Span {
     /// Counts the values of a time column in.
     pub(crate) fn add(&mut self, values: &ArrayRef) -> Result<(), ArrowError> {
         let steps = Times::steps(values)?;
-        self.nulls |= steps.null_count() > 0;
-        let ends = arrow::compute::min(&steps).zip(arrow::compute::max(&steps));
-        self.ends = match (self.ends, ends) {
+        self.join(Span {
+            ends: arrow::compute::min(&steps).zip(arrow::compute::max(&steps)),
+            nulls: steps.null_count() > 0,
+        });
+        Ok(())
+    }
+
+    /// Counts in what was seen elsewhere.
+    pub(crate) fn join(&mut self, other: Span) {
+        self.nulls |= other.nulls;
+        self.ends = match (self.ends, other.ends) {
             (Some((min, max)), Some((other_min, other_max))) => {
                 Some((min.min(other_min), max.max(other_max)))
             }
             (held, new) => held.or(new),
         };
-        Ok(())
     }
 
     /// The span in milliseconds. None if a row has no time: nobody may take such a file for one that ends at `max`.

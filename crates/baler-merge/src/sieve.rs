@@ -7,13 +7,15 @@ use crate::adapt::strict_cast;
 use crate::error::MergeError;
 use crate::row_time::{RowTime, TimeColumn, Times};
 use crate::spec::{MergeSpec, Rule};
-use arrow::array::{Array, ArrayRef, AsArray, BooleanArray, RecordBatch};
-use arrow::compute::filter_record_batch;
+use arrow::array::{Array, ArrayRef, AsArray, BooleanArray};
+use arrow::compute::filter;
 use arrow::datatypes::{DataType, Int64Type, Schema};
 use arrow::error::ArrowError;
 
 /// The watermarks of a spec over a schema.
 pub(crate) struct Sieve {
+    /// Columns of the common schema that are looked at; the numbers below count among these.
+    columns: Vec<usize>,
     /// The column that marks tombstones, and from when on they must stay.
     tombstones: Option<(usize, Option<Limit>)>,
     expire: Option<Limit>,
@@ -26,16 +28,28 @@ struct Limit {
     before: RowTime,
 }
 
-/// Rows by what becomes of them.
+/// Which rows go, by the rule that takes them; no row is in both.
 pub(crate) struct Sifted {
-    pub(crate) kept: RecordBatch,
-    pub(crate) deleted: Option<RecordBatch>,
-    pub(crate) expired: Option<RecordBatch>,
+    pub(crate) deleted: Option<BooleanArray>,
+    pub(crate) expired: Option<BooleanArray>,
 }
 
 impl Sieve {
     /// Fails with advice if the spec makes no sense over this schema.
     pub(crate) fn new(spec: &MergeSpec, schema: &Schema) -> Result<Self, MergeError> {
+        let named = [
+            spec.deleted.as_ref().map(|deleted| &deleted.column),
+            spec.row_time.as_ref().map(|column| &column.name),
+            spec.expire.as_ref().map(|expire| &expire.column.name),
+        ];
+        let mut columns: Vec<usize> = named
+            .into_iter()
+            .flatten()
+            .filter_map(|name| schema.index_of(name).ok())
+            .collect();
+        columns.sort_unstable();
+        columns.dedup();
+        let schema = &schema.project(&columns).map_err(|why| odd(&why))?;
         let limit = |column: &TimeColumn, before| {
             let times = Times::of(schema, column).map_err(MergeError::Spec)?;
             Ok::<_, MergeError>(times.map(|times| Limit { times, before }))
@@ -46,6 +60,7 @@ impl Sieve {
         };
         let Some(deleted) = &spec.deleted else {
             return Ok(Self {
+                columns,
                 tombstones: None,
                 expire,
             });
@@ -65,13 +80,27 @@ impl Sieve {
             }
         };
         let tombstones = tombstone_column(schema, &deleted.column)?.map(|column| (column, drop));
-        Ok(Self { tombstones, expire })
+        Ok(Self {
+            columns,
+            tombstones,
+            expire,
+        })
     }
 
-    /// Parts rows. Those that go are looked at again, value by value, before they are let go.
-    pub(crate) fn sift(&self, rows: RecordBatch) -> Result<Sifted, MergeError> {
+    /// Whether it could ever take a row.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.tombstones.is_none() && self.expire.is_none()
+    }
+
+    /// The columns of the schema that it looks at, in the order in which it wants them.
+    pub(crate) fn columns(&self) -> &[usize] {
+        &self.columns
+    }
+
+    /// Parts rows, given the columns that it looks at. Those that go are looked at again, value by value, before they are let go.
+    pub(crate) fn sift(&self, rows: &[ArrayRef]) -> Result<Sifted, MergeError> {
         let dead = match &self.tombstones {
-            Some((column, _)) => Some(dead_rows(rows.column(*column))?),
+            Some((column, _)) => Some(dead_rows(&rows[*column])?),
             None => None,
         };
         let is_dead = |row: usize| {
@@ -79,44 +108,34 @@ impl Sieve {
                 .is_some_and(|dead| dead.is_valid(row) && dead.value(row))
         };
         let drop_dead = self.tombstones.as_ref().and_then(|(_, drop)| drop.as_ref());
-        let deleted = part(&rows, drop_dead, is_dead)?;
-        let expired = part(&rows, self.expire.as_ref(), |row| !is_dead(row))?;
-        if deleted.is_none() && expired.is_none() {
-            return Ok(Sifted {
-                kept: rows,
-                deleted: None,
-                expired: None,
-            });
-        }
-        let goes = |part: &Option<BooleanArray>, row| part.as_ref().is_some_and(|part| part.value(row));
-        let stays: BooleanArray = (0..rows.num_rows())
-            .map(|row| Some(!goes(&deleted, row) && !goes(&expired, row)))
-            .collect();
-        let pick = |mask: &BooleanArray| filter_record_batch(&rows, mask).map_err(|why| odd(&why));
         let sifted = Sifted {
-            kept: pick(&stays)?,
-            deleted: deleted.as_ref().map(&pick).transpose()?,
-            expired: expired.as_ref().map(&pick).transpose()?,
+            deleted: part(rows, drop_dead, is_dead)?,
+            expired: part(rows, self.expire.as_ref(), |row| !is_dead(row))?,
         };
-        self.check(&sifted)?;
+        self.check(rows, &sifted)?;
         Ok(sifted)
     }
 
     /// What goes is old enough and of its kind: read off the values themselves, not off what was decided.
-    fn check(&self, sifted: &Sifted) -> Result<(), MergeError> {
-        if let Some(rows) = &sifted.deleted {
+    fn check(&self, rows: &[ArrayRef], sifted: &Sifted) -> Result<(), MergeError> {
+        let picked = |mask: &BooleanArray| -> Result<Vec<ArrayRef>, MergeError> {
+            let columns = rows.iter().map(|column| filter(column, mask));
+            columns.collect::<Result<_, _>>().map_err(|why| odd(&why))
+        };
+        if let Some(mask) = &sifted.deleted {
+            let rows = &picked(mask)?;
             let Some((column, Some(limit))) = &self.tombstones else {
                 return Err(MergeError::Proof("a tombstone went where all must stay".into()));
             };
             limit.check(rows)?;
-            let marks = strict_cast(rows.column(*column), &DataType::Int64).map_err(|why| odd(&why))?;
+            let marks = strict_cast(&rows[*column], &DataType::Int64).map_err(|why| odd(&why))?;
             let marks = marks.as_primitive::<Int64Type>();
             if marks.null_count() > 0 || marks.values().iter().any(|mark| *mark != 1) {
                 return Err(MergeError::Proof("a row was deleted that is no tombstone".into()));
             }
         }
         match (&sifted.expired, &self.expire) {
-            (Some(rows), Some(limit)) => limit.check(rows),
+            (Some(mask), Some(limit)) => limit.check(&picked(mask)?),
             (Some(_), None) => Err(MergeError::Proof("a row expired where none may".into())),
             (None, _) => Ok(()),
         }
@@ -124,8 +143,8 @@ impl Sieve {
 }
 
 impl Limit {
-    fn check(&self, rows: &RecordBatch) -> Result<(), MergeError> {
-        let steps = Times::steps(rows.column(self.times.column)).map_err(|why| odd(&why))?;
+    fn check(&self, rows: &[ArrayRef]) -> Result<(), MergeError> {
+        let steps = Times::steps(&rows[self.times.column]).map_err(|why| odd(&why))?;
         let late = |step: &i64| self.times.floor(*step) >= self.before;
         match steps.null_count() == 0 && !steps.values().iter().any(late) {
             true => Ok(()),
@@ -136,15 +155,15 @@ impl Limit {
 
 /// The rows of a kind that are before the limit; none if there are none.
 fn part(
-    rows: &RecordBatch,
+    rows: &[ArrayRef],
     limit: Option<&Limit>,
     kind: impl Fn(usize) -> bool,
 ) -> Result<Option<BooleanArray>, MergeError> {
     let Some(limit) = limit else { return Ok(None) };
-    let steps = Times::steps(rows.column(limit.times.column)).map_err(|why| odd(&why))?;
+    let steps = Times::steps(&rows[limit.times.column]).map_err(|why| odd(&why))?;
     let first_kept = limit.times.first_step_from(limit.before);
     let goes = |row| steps.is_valid(row) && i128::from(steps.value(row)) < first_kept && kind(row);
-    let mask: BooleanArray = (0..rows.num_rows()).map(|row| Some(goes(row))).collect();
+    let mask: BooleanArray = (0..steps.len()).map(|row| Some(goes(row))).collect();
     Ok((mask.true_count() > 0).then_some(mask))
 }
 

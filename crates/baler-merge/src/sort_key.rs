@@ -2,7 +2,6 @@
 //!
 //! The order is total: every NaN is one value, after all numbers; -0.0 comes before 0.0 and is another key.
 
-use crate::batch::{Batch, Ordinals, Versions};
 use crate::error::MergeError;
 use crate::spec::{MergeSpec, Rule, SortColumn};
 use arrow::array::*;
@@ -12,25 +11,26 @@ use arrow::error::ArrowError;
 use arrow::row::{RowConverter, Rows, SortField};
 use std::sync::Arc;
 
-/// The sort key over a schema, and the rule's key and version where there is one.
+/// The sort key over a schema.
 pub(crate) struct SortKey {
     sort: Vec<SortColumn>,
     order: Converter,
-    rule: Option<(Converter, Converter)>,
+    /// Sort columns that make the rule's key, where there is a rule.
+    group: Option<usize>,
 }
 
 impl SortKey {
     /// `sort` as the spec gives it, or as the inputs declare it. Fails if the columns cannot be ordered by.
     pub(crate) fn new(schema: &Schema, sort: Vec<SortColumn>, rule: &Rule) -> Result<Self, MergeError> {
         let order = Converter::new(schema, &sort)?;
-        let rule = match rule {
+        let group = match rule {
             Rule::KeepAll => None,
             Rule::LastWriteWins { key, version } => {
-                let by_key = Converter::new(schema, &sort[..key.len()])?;
-                Some((by_key, Converter::new(schema, &[SortColumn::ascending(version)])?))
+                Converter::new(schema, &[SortColumn::ascending(version)])?;
+                Some(key.len())
             }
         };
-        Ok(Self { sort, order, rule })
+        Ok(Self { sort, order, group })
     }
 
     /// The columns of the key.
@@ -41,10 +41,7 @@ impl SortKey {
     /// The columns by which files are told apart: under a keyed rule the key alone, because rows of one key must meet
     /// wherever the rest of the sort key would put them.
     pub(crate) fn bounds(&self) -> &[SortColumn] {
-        match &self.rule {
-            Some((key, _)) => &self.sort[..key.columns.len()],
-            None => &self.sort,
-        }
+        &self.sort[..self.group.unwrap_or(self.sort.len())]
     }
 
     /// Indices of the sort columns in the schema.
@@ -52,32 +49,9 @@ impl SortKey {
         &self.order.columns
     }
 
-    /// The sort keys of a batch in the common schema.
-    pub(crate) fn keys(&self, rows: &RecordBatch) -> Result<Rows, ArrowError> {
-        self.order.convert(rows)
-    }
-
     /// The sort keys of the sort columns alone, in key order.
     pub(crate) fn keys_of(&self, columns: &[ArrayRef]) -> Result<Rows, ArrowError> {
         self.order.convert_columns(columns)
-    }
-
-    /// The rule's keys of a batch, where there is a rule.
-    pub(crate) fn rule_keys(&self, rows: &RecordBatch) -> Result<Option<Rows>, ArrowError> {
-        self.rule.as_ref().map(|(key, _)| key.convert(rows)).transpose()
-    }
-
-    /// A batch ready to be merged.
-    pub(crate) fn batch(&self, rows: RecordBatch, ordinals: Ordinals) -> Result<Batch, ArrowError> {
-        let keys = self.keys(&rows)?;
-        let versions = match &self.rule {
-            None => None,
-            Some((key, version)) => Some(Versions {
-                keys: key.convert(&rows)?,
-                versions: version.convert(&rows)?,
-            }),
-        };
-        Ok(Batch::new(rows, keys, ordinals, versions))
     }
 }
 
@@ -140,15 +114,6 @@ impl Converter {
         let rows =
             RowConverter::new(fields).map_err(|why| MergeError::Spec(format!("cannot sort: {why}")))?;
         Ok(Self { columns, rows })
-    }
-
-    fn convert(&self, rows: &RecordBatch) -> Result<Rows, ArrowError> {
-        let columns: Vec<ArrayRef> = self
-            .columns
-            .iter()
-            .map(|index| Arc::clone(rows.column(*index)))
-            .collect();
-        self.convert_columns(&columns)
     }
 
     fn convert_columns(&self, columns: &[ArrayRef]) -> Result<Rows, ArrowError> {

@@ -4,19 +4,19 @@ mod page;
 
 use anyhow::{Result, ensure};
 
-use crate::args::Options;
+use crate::args::Usage;
 use crate::interop::{self, Profile, Size};
 use crate::shape::Shape;
 use crate::steps::Steps;
 use crate::workspace::Workspace;
-use crate::{process, stores, venv};
+use crate::{process, provenance, stores, venv};
 
 pub(crate) const HELP: &str = "\
-Usage: cargo xtask soak
+Usage: cargo xtask soak [WORD …]
 
 Runs the long tests at their whole length (BALER_SOAK=1, release build) and the interoperability
-tests at full size, then writes docs/soak.md: commit, date, result and figures of each step.
-Takes tens of minutes, and several gigabytes under target/tools. A test gives a figure by printing
+tests at full size, then writes docs/soak.md: commit, date, result and figures of each step. With
+words, only the steps whose names hold one of them; the others keep their lines on the page. All take tens of minutes, and several gigabytes under target/tools. A test gives a figure by printing
 a line `figure: …`.";
 
 const PAGE: &str = "docs/soak.md";
@@ -31,8 +31,8 @@ struct Soak {
 }
 
 enum Run {
-    /// The tests in tests/it of a package whose names hold this word, with BALER_SOAK=1.
-    Tests(&'static str, &'static str),
+    /// The tests in tests/it of all packages whose names hold this word, with BALER_SOAK=1.
+    Tests(&'static str),
     /// The interoperability story of this shape at full size.
     Interop(Shape),
 }
@@ -40,32 +40,28 @@ enum Run {
 /// Everything that the soak does; a new long test is a line here.
 const SOAKS: &[Soak] = &[
     Soak {
-        name: "SIGKILL at random moments",
-        run: Run::Tests("baler", "kill"),
-    },
-    Soak {
-        name: "SIGKILL of the S3 server in mid-append",
-        run: Run::Tests("baler-teststores", "kills"),
+        name: "SIGKILL at random moments, of Baler and of the stores",
+        run: Run::Tests("kill"),
     },
     Soak {
         name: "two and eight processes on one root",
-        run: Run::Tests("baler", "stores::together"),
+        run: Run::Tests("stores::together"),
     },
     Soak {
         name: "faults between Baler and its store",
-        run: Run::Tests("baler", "stores::faults"),
+        run: Run::Tests("stores::faults"),
     },
     Soak {
         name: "requests of a compaction",
-        run: Run::Tests("baler", "stores::requests"),
+        run: Run::Tests("stores::requests"),
     },
     Soak {
         name: "400,000 objects at 30 ms latency",
-        run: Run::Tests("baler", "stores::adoption"),
+        run: Run::Tests("stores::adoption"),
     },
     Soak {
         name: "memory stays within its budget",
-        run: Run::Tests("baler", "memory"),
+        run: Run::Tests("memory_of_many_inputs"),
     },
     Soak {
         name: "DuckDB and pyarrow: overlap",
@@ -85,21 +81,36 @@ const SOAKS: &[Soak] = &[
     },
 ];
 
-pub(crate) fn run(args: &[String]) -> Result<()> {
-    Options::parse(args, &[])?;
+pub(crate) fn run(words: &[String]) -> Result<()> {
+    let is_meant =
+        |soak: &&Soak| words.is_empty() || words.iter().any(|word| soak.name.contains(word.as_str()));
+    let soaks: Vec<&Soak> = SOAKS.iter().filter(is_meant).collect();
+    if soaks.is_empty() {
+        let names: Vec<&str> = SOAKS.iter().map(|soak| soak.name).collect();
+        return Err(Usage::new(format!(
+            "no step is called so; there are:\n  {}",
+            names.join("\n  ")
+        ))
+        .into());
+    }
     let workspace = Workspace::find()?;
-    let commit = page::commit(&workspace)?;
+    let provenance = provenance::line(&workspace)?;
     let mut steps = Steps::default();
     let mut figures = Vec::new();
-    for soak in SOAKS {
+    for soak in soaks {
         let mut said = Vec::new();
         steps.run(soak.name, || soak.run(&workspace, &mut said));
         figures.push(said);
     }
-    std::fs::create_dir_all(workspace.path("docs"))?;
+    let path = workspace.path(PAGE);
+    let before = std::fs::read_to_string(&path).unwrap_or_default();
+    let run = page::Run {
+        provenance,
+        steps: steps.outcomes().iter().zip(figures).collect(),
+    };
     std::fs::write(
-        workspace.path(PAGE),
-        page::render(&commit, &page::date()?, steps.outcomes(), &figures),
+        &path,
+        page::render(SOAKS.iter().map(|soak| soak.name), &run, &before),
     )?;
     println!("\nwrote {PAGE}");
     steps.finish()
@@ -108,7 +119,7 @@ pub(crate) fn run(args: &[String]) -> Result<()> {
 impl Soak {
     fn run(&self, workspace: &Workspace, figures: &mut Vec<String>) -> Result<()> {
         match self.run {
-            Run::Tests(package, word) => tests(workspace, package, word, figures),
+            Run::Tests(word) => tests(workspace, word, figures),
             Run::Interop(shape) => {
                 figures.push(interop::story(workspace, Profile::Release, shape, Size::FULL)?);
                 Ok(())
@@ -117,14 +128,14 @@ impl Soak {
     }
 }
 
-fn tests(workspace: &Workspace, package: &str, word: &str, figures: &mut Vec<String>) -> Result<()> {
+fn tests(workspace: &Workspace, word: &str, figures: &mut Vec<String>) -> Result<()> {
     let mut passed = 0;
     let cargo = [
         "test",
         "--release",
         "--locked",
-        "--package",
-        package,
+        // All of it, as everywhere: a part would be built with other features, and again.
+        "--workspace",
         "--test",
         "it",
         "--",
@@ -142,7 +153,7 @@ fn tests(workspace: &Workspace, package: &str, word: &str, figures: &mut Vec<Str
             passed += passed_tests(line);
         },
     )?;
-    ensure!(passed > 0, "no test of {package} has `{word}` in its name");
+    ensure!(passed > 0, "no test has `{word}` in its name");
     Ok(())
 }
 

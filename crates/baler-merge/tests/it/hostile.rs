@@ -254,13 +254,18 @@ fn a_store_that_fails_is_no_fault_of_the_file() {
 
 #[test]
 fn a_spill_directory_or_sink_that_fails_is_a_fault_of_the_machine() {
-    let rows = batch(vec![("k", ints([2, 1]))]);
+    // More than a small budget keeps in memory.
+    let rows = batch(vec![("k", ints(0..600_000)), ("a", ints(0..600_000))]);
+    let budget = Budget {
+        memory_bytes: 0,
+        threads: 1,
+    };
     let mut sink = MemorySink::default();
     let missing = "/proc/no/such/place".as_ref();
     let result = merge(
         &inputs(&[rows]),
         &sorted_by(&["k"]),
-        Budget::default(),
+        budget,
         missing,
         &mut sink,
         &Unwatched,

@@ -63,6 +63,8 @@ proptest! {
         by_s in sort_column("s"),
         presorted in prop::collection::vec(any::<bool>(), 7),
         target in 500u64..20_000,
+        threads in 1usize..4,
+        memory_bytes in prop::sample::select(vec![0u64, 64 << 20]),
     ) {
         let sort = vec![by_a, by_s];
         let batches: Vec<RecordBatch> = files.iter().zip(presorted).map(|(rows, presorted)| {
@@ -70,7 +72,8 @@ proptest! {
             if presorted { sort_naively(&[rows], &sort) } else { rows }
         }).collect();
         let spec = MergeSpec { sort: sort.clone(), target_file_bytes: target, row_group_rows: 50, ..MergeSpec::default() };
-        let merged = try_merge(&inputs(&batches), &spec, 0).unwrap();
+        let budget = Budget { memory_bytes, threads };
+        let merged = try_merge_within(&inputs(&batches), &spec, budget).unwrap();
         let expected = sort_naively(&batches, &sort);
         if merged.files.is_empty() {
             prop_assert_eq!(expected.num_rows(), 0);

@@ -100,23 +100,31 @@ pub(crate) fn read(file: &Bytes) -> Vec<RecordBatch> {
     reader.collect::<Result<_, _>>().unwrap()
 }
 
-/// A merge in memory with a budget of `memory_bytes`, at least what the engine insists on.
+/// A merge on one thread with a budget of `memory_bytes`, at least what the engine insists on.
 pub(crate) fn try_merge(
     inputs: &[Arc<dyn Input>],
     spec: &MergeSpec,
     memory_bytes: u64,
 ) -> Result<Merged, MergeError> {
-    let mut sink = MemorySink::default();
-    let spill = tempfile::tempdir().unwrap();
     let budget = Budget {
         memory_bytes,
         threads: 1,
     };
+    try_merge_within(inputs, spec, budget)
+}
+
+pub(crate) fn try_merge_within(
+    inputs: &[Arc<dyn Input>],
+    spec: &MergeSpec,
+    budget: Budget,
+) -> Result<Merged, MergeError> {
+    let mut sink = MemorySink::default();
+    let spill = tempfile::tempdir().unwrap();
     let report = merge(inputs, spec, budget, spill.path(), &mut sink, &Unwatched);
     assert_eq!(
         std::fs::read_dir(spill.path()).unwrap().count(),
         0,
-        "runs are deleted"
+        "nothing is left behind"
     );
     let files = std::mem::take(&mut *sink.0.lock().unwrap());
     let report = report?;

@@ -79,7 +79,7 @@ fn outputs_report_the_times_of_their_rows_as_their_footers_do() {
     let t = TimeColumn::new("t");
     let spec = MergeSpec {
         row_time: Some(t.clone()),
-        target_file_bytes: 4_000,
+        target_file_bytes: 400,
         ..sorted_by(&["t"])
     };
     let files: Vec<RecordBatch> = (0..4)

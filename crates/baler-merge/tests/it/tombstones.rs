@@ -30,7 +30,11 @@ fn row(key: i64, version: i64, deleted: bool, time_ms: i64, id: i64) -> Row {
 
 /// With a payload of so many bytes in each row, so that few rows fill a chunk or a run.
 fn wide_table(rows: &[Row], payload_bytes: usize) -> RecordBatch {
-    let payload = "p".repeat(payload_bytes);
+    // All different, so that no dictionary makes them short.
+    let payloads: Vec<String> = rows
+        .iter()
+        .map(|row| format!("{:0payload_bytes$}", row.id))
+        .collect();
     batch(vec![
         ("key", ints(rows.iter().map(|row| row.key))),
         (
@@ -50,7 +54,7 @@ fn wide_table(rows: &[Row], payload_bytes: usize) -> RecordBatch {
             ),
         ),
         ("id", ints(rows.iter().map(|row| row.id))),
-        ("payload", strings(rows.iter().map(|_| payload.as_str()))),
+        ("payload", strings(payloads.iter().map(String::as_str))),
     ])
 }
 
@@ -404,8 +408,8 @@ proptest! {
 }
 
 #[test]
-fn a_tombstone_is_not_dropped_in_an_early_round() {
-    // Unsorted files of which each fills runs of its own; the tombstone comes in the first, older versions in all.
+fn a_tombstone_is_not_dropped_before_its_older_versions_came() {
+    // Unsorted files of which each fills lanes of its own; the tombstone comes in the first, older versions in all.
     let files: Vec<Vec<Row>> = (0..3)
         .map(|file| {
             let mut rows: Vec<Row> = (0..120)
@@ -419,7 +423,7 @@ fn a_tombstone_is_not_dropped_in_an_early_round() {
         .collect();
     let batches: Vec<RecordBatch> = files.iter().map(|rows| wide_table(rows, 60_000)).collect();
     let merged = try_merge(&inputs(&batches), &spec(Some(50), None), 0).unwrap();
-    assert!(merged.report.rounds > 1, "{}", merged.report.rounds);
+    assert!(merged.report.spilled_bytes > 0);
     let (left, _) = oracle(&files, Some(50), None);
     assert_eq!(survivors(&merged), left);
     let keys = merged.column("key");

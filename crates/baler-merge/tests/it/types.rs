@@ -3,7 +3,7 @@
 use crate::support::*;
 use arrow::array::*;
 use arrow::buffer::NullBuffer;
-use arrow::compute::cast;
+use arrow::compute::{cast, concat_batches};
 use arrow::datatypes::*;
 use baler_merge::*;
 use std::sync::Arc;
@@ -101,12 +101,13 @@ fn all_types_come_back_as_they_were() {
     columns.extend(flat());
     columns.extend(nested());
     let rows = batch(columns);
+    let rows = concat_batches(&rows.schema(), std::iter::repeat_n(&rows, 2_500)).unwrap();
     let files = vec![rows; 3];
     let spec = sorted_by(&["k"]);
     let merged = try_merge(&inputs(&files), &spec, 0).unwrap();
     assert!(
         merged.report.spilled_bytes > 0,
-        "unsorted, so it went through a run"
+        "too much for memory, so it was laid on disk"
     );
     let expected = sort_naively(&files, &spec.sort);
     let found = merged.rows();

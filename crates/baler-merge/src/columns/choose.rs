@@ -1,0 +1,283 @@
+//! How a column of a row group is encoded: known for codes, else tried on some of its rows. Pure.
+
+use super::gather::Gather;
+use super::own_pages::{numbers_page, odd, plain_page, valid_codes, valid_numbers};
+use crate::error::MergeError;
+use crate::pages::bits::width_of;
+use crate::pages::bounds::{Bounds, Order};
+use crate::pages::codec::Packer;
+use crate::pages::{plain, rle};
+use crate::shelf::{Entries, Flat, Values};
+use crate::spec::Codec;
+use crate::write::writing;
+use arrow::array::*;
+use arrow::datatypes::{DataType, TimeUnit};
+use parquet::basic::{Encoding, Type};
+use parquet::schema::types::ColumnDescPtr;
+use std::collections::HashSet;
+use std::sync::Arc;
+
+/// An encoding, with what it needs to know.
+pub(super) enum Way {
+    /// Dictionary entries that are known by code.
+    Codes(Known),
+    /// Numbers, PLAIN or as differences.
+    Numbers(Encoding),
+    /// Few numbers that lie close together.
+    Few(Few),
+    /// Strings and binaries, PLAIN.
+    Plain,
+    /// Nested columns, rare types, and dictionaries that must be looked for.
+    Crate,
+}
+
+/// Whether pages of our own hold values of this type as this leaf does.
+pub(super) fn is_ours(data_type: &DataType, leaf: &ColumnDescPtr) -> bool {
+    use DataType::*;
+    let flat = leaf.max_rep_level() == 0 && leaf.max_def_level() <= 1 && leaf.path().parts().len() == 1;
+    flat && match (data_type, leaf.physical_type()) {
+        (Int32 | UInt32 | Date32 | Time32(TimeUnit::Millisecond), Type::INT32) => true,
+        (Int64 | UInt64 | Time64(_), Type::INT64) => true,
+        (Timestamp(TimeUnit::Millisecond | TimeUnit::Microsecond | TimeUnit::Nanosecond, _), Type::INT64) => {
+            true
+        }
+        (Float32, Type::FLOAT) | (Float64, Type::DOUBLE) => Order::of(leaf).is_some(),
+        (Utf8 | LargeUtf8 | Binary | LargeBinary, Type::BYTE_ARRAY) => true,
+        (FixedSizeBinary(width), Type::FIXED_LEN_BYTE_ARRAY) => leaf.type_length() == *width,
+        _ => false,
+    }
+}
+
+/// Chooses for a column of a window, given some of its rows.
+pub(super) fn choose(
+    gather: &Gather<'_>,
+    sample: &ArrayRef,
+    leaf: &ColumnDescPtr,
+    codec: Codec,
+    pieces: usize,
+) -> Result<Way, MergeError> {
+    if let Some(known) = gather.known() {
+        return Ok(Way::Codes(known));
+    }
+    let mut packer = Packer::new(codec).map_err(writing)?;
+    let mut size = |bytes: &[u8]| packer.pack(bytes).map(|packed| packed.len()).map_err(writing);
+    let order = Order::of(leaf);
+    let rows = sample.len() - sample.null_count();
+    let mut best = match order {
+        Some(Order::Signed32 | Order::Signed64 | Order::Unsigned32 | Order::Unsigned64) => {
+            let plain = size(&numbers_page(sample, Encoding::PLAIN, order)?.1)?;
+            let delta = size(&numbers_page(sample, Encoding::DELTA_BINARY_PACKED, order)?.1)?;
+            let mut best = match delta < plain {
+                true => (delta, Way::Numbers(Encoding::DELTA_BINARY_PACKED)),
+                false => (plain, Way::Numbers(Encoding::PLAIN)),
+            };
+            if let Some(few) = Few::of(gather.sources(), gather.width()) {
+                let (_, codes) = few.page(sample, order)?;
+                let indices = size(&rle::encode_indices(&codes, few.used()))?;
+                let packed = indices + size(&few.plain_dictionary())? / pieces.max(1);
+                if packed < best.0 {
+                    best = (packed, Way::Few(few));
+                }
+            }
+            best
+        }
+        Some(Order::Float32 | Order::Float64) => {
+            let plain = size(&numbers_page(sample, Encoding::PLAIN, order)?.1)?;
+            (plain, Way::Numbers(Encoding::PLAIN))
+        }
+        _ => (size(&plain_page(sample)?.0)?, Way::Plain),
+    };
+    // A dictionary that must be looked for: worth it only where values come again and again.
+    let distinct = distinct(sample)?;
+    let indices = rows * usize::from(width_of(distinct.saturating_sub(1) as u64)) / 8;
+    if distinct * 4 <= rows && indices + indices / 4 < best.0 {
+        best.1 = Way::Crate;
+    }
+    Ok(best.1)
+}
+
+fn distinct(sample: &ArrayRef) -> Result<usize, MergeError> {
+    let data = sample.to_data();
+    Ok(match sample.data_type() {
+        DataType::Utf8
+        | DataType::LargeUtf8
+        | DataType::Binary
+        | DataType::LargeBinary
+        | DataType::FixedSizeBinary(_) => {
+            let bytes =
+                arrow::compute::cast(sample, &DataType::LargeBinary).map_err(|why| odd(&why.to_string()))?;
+            bytes
+                .as_binary::<i64>()
+                .iter()
+                .flatten()
+                .collect::<HashSet<_>>()
+                .len()
+        }
+        other => match other.primitive_width() {
+            Some(4) => valid_numbers::<i32>(sample)
+                .into_iter()
+                .collect::<HashSet<_>>()
+                .len(),
+            Some(8) => valid_numbers::<i64>(sample)
+                .into_iter()
+                .collect::<HashSet<_>>()
+                .len(),
+            _ => data.len(),
+        },
+    })
+}
+
+/// The dictionary of a column in codes, and which of its entries a row group uses.
+pub(super) struct Known {
+    entries: Arc<Entries>,
+    /// By code: its place among those used.
+    dense: Vec<u32>,
+    used: Vec<u32>,
+}
+
+impl Known {
+    pub(super) fn new(entries: Arc<Entries>, is_used: &[bool]) -> Self {
+        let (mut dense, mut used) = (vec![0; is_used.len()], Vec::new());
+        for (code, _) in is_used.iter().enumerate().filter(|(_, used)| **used) {
+            dense[code] = used.len() as u32;
+            used.push(code as u32);
+        }
+        Self { entries, dense, used }
+    }
+
+    pub(super) fn codes_of(&self, rows: &ArrayRef) -> Result<Vec<u32>, MergeError> {
+        valid_codes(rows)
+    }
+
+    pub(super) fn dense(&self, code: u32) -> u32 {
+        self.dense[code as usize]
+    }
+
+    /// Entries in use.
+    pub(super) fn used(&self) -> usize {
+        self.used.len()
+    }
+
+    /// Bounds of some codes, and the length of what they stand for.
+    pub(super) fn facts(&self, codes: &[u32]) -> (Option<Bounds>, Option<u64>) {
+        let ranks = self.entries.ranks();
+        let mut ends: Option<(u32, u32)> = None;
+        let mut length = 0;
+        for code in codes {
+            let rank = ranks.of(*code);
+            ends = Some(ends.map_or((rank, rank), |(min, max)| (min.min(rank), max.max(rank))));
+            length += self.entries.entry(*code).len() as u64;
+        }
+        let entry = |rank| self.entries.entry(ranks.code(rank));
+        let bounds = ends.map(|(min, max)| Bounds::exact(entry(min), entry(max), None));
+        (bounds, Some(length))
+    }
+
+    pub(super) fn plain_dictionary(&self) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        for code in &self.used {
+            plain::push_bytes(&mut bytes, self.entries.entry(*code));
+        }
+        bytes
+    }
+}
+
+/// Numbers of a row group that lie close together, so that a table says which they are.
+pub(super) struct Few {
+    width: usize,
+    least: i64,
+    /// By distance from the least: its place among those used.
+    dense: Vec<u32>,
+    used: Vec<i64>,
+}
+
+/// As far may the greatest be from the least.
+const FEW_APART_MAX: i64 = 1 << 16;
+
+impl Few {
+    /// Looks at all rows that a window reads; nothing if they lie too far apart.
+    fn of(sources: &[Flat], width: usize) -> Option<Self> {
+        let bytes = || {
+            sources.iter().filter_map(|source| match &source.values {
+                Values::Fixed(bytes) => Some(bytes),
+                _ => None,
+            })
+        };
+        fn all<'a>(bytes: impl Iterator<Item = &'a bytes::Bytes>, width: usize, mut take: impl FnMut(i64)) {
+            for bytes in bytes {
+                match width {
+                    4 => bytes
+                        .as_chunks()
+                        .0
+                        .iter()
+                        .for_each(|v| take(i32::from_le_bytes(*v).into())),
+                    _ => bytes
+                        .as_chunks()
+                        .0
+                        .iter()
+                        .for_each(|v| take(i64::from_le_bytes(*v))),
+                }
+            }
+        }
+        let (mut min, mut max) = (i64::MAX, i64::MIN);
+        all(bytes(), width, |value| {
+            (min, max) = (min.min(value), max.max(value))
+        });
+        let apart = max
+            .checked_sub(min)
+            .filter(|apart| (0..FEW_APART_MAX).contains(apart))?;
+        let mut is_used = vec![false; apart as usize + 1];
+        all(bytes(), width, |value| is_used[(value - min) as usize] = true);
+        let (mut dense, mut used) = (vec![0; is_used.len()], Vec::new());
+        for (place, _) in is_used.iter().enumerate().filter(|(_, used)| **used) {
+            dense[place] = used.len() as u32;
+            used.push(min + place as i64);
+        }
+        Some(Self {
+            width,
+            least: min,
+            dense,
+            used,
+        })
+    }
+
+    pub(super) fn used(&self) -> usize {
+        self.used.len()
+    }
+
+    /// Bounds and codes of the rows that are there.
+    pub(super) fn page(
+        &self,
+        rows: &ArrayRef,
+        order: Option<Order>,
+    ) -> Result<(Option<Bounds>, Vec<u32>), MergeError> {
+        let (bounds, bytes) = numbers_page(rows, Encoding::PLAIN, order)?;
+        let code = |value: i64| self.dense[(value - self.least) as usize];
+        let codes = match self.width {
+            4 => bytes
+                .as_chunks()
+                .0
+                .iter()
+                .map(|v| code(i32::from_le_bytes(*v).into()))
+                .collect(),
+            _ => bytes
+                .as_chunks()
+                .0
+                .iter()
+                .map(|v| code(i64::from_le_bytes(*v)))
+                .collect(),
+        };
+        Ok((bounds, codes))
+    }
+
+    pub(super) fn plain_dictionary(&self) -> Vec<u8> {
+        match self.width {
+            4 => self
+                .used
+                .iter()
+                .flat_map(|value| (*value as i32).to_le_bytes())
+                .collect(),
+            _ => self.used.iter().flat_map(|value| value.to_le_bytes()).collect(),
+        }
+    }
+}

@@ -1,0 +1,17 @@
+//! Columns: window by window, each column is gathered by itself, hashed, and encoded; windows and columns on all threads.
+
+mod choose;
+mod cutting;
+mod encode;
+mod gather;
+mod own_pages;
+mod picks;
+mod watch;
+mod window;
+
+pub(crate) use cutting::{Cutter, Source};
+pub(crate) use encode::{Chunk, Encoder};
+pub(crate) use gather::Gather;
+pub(crate) use picks::{Picks, Span};
+pub(crate) use watch::{Ends, Watch};
+pub(crate) use window::{Done, InWork};

@@ -1,0 +1,269 @@
+//! Flat columns as pages of our own: codes are written as they are, numbers and strings are copied, and nothing is looked for
+//! that is known already.
+
+use super::choose::Way;
+use crate::error::MergeError;
+use crate::group::EncodedColumn;
+use crate::pages::bounds::{Bounds, Order};
+use crate::pages::chunk_writer::{ChunkWriter, PageFacts};
+use crate::pages::{delta, levels, plain, rle};
+use crate::spec::Codec;
+use crate::write::writing;
+use arrow::array::*;
+use arrow::datatypes::{ArrowNativeType, ByteArrayType, DataType, Int32Type};
+use parquet::basic::Encoding;
+use parquet::schema::types::ColumnDescPtr;
+
+/// A column chunk in work.
+pub(super) struct OwnPages {
+    leaf: ColumnDescPtr,
+    order: Option<Order>,
+    writer: ChunkWriter,
+    way: Way,
+}
+
+impl OwnPages {
+    pub(super) fn new(leaf: ColumnDescPtr, codec: Codec, way: Way) -> Result<Self, MergeError> {
+        Ok(Self {
+            order: Order::of(&leaf),
+            writer: ChunkWriter::new(leaf.clone(), codec).map_err(writing)?,
+            leaf,
+            way,
+        })
+    }
+
+    /// Appends rows as one page.
+    pub(super) fn page(&mut self, rows: &ArrayRef) -> Result<(), MergeError> {
+        let levels = self.levels(rows)?;
+        let mut facts = PageFacts {
+            rows: rows.len(),
+            nulls: rows.null_count(),
+            ..PageFacts::default()
+        };
+        let (encoding, bytes) = match &self.way {
+            Way::Codes(known) => {
+                let codes = known.codes_of(rows)?;
+                (facts.bounds, facts.byte_array_bytes) = known.facts(&codes);
+                let dense = codes.iter().map(|code| known.dense(*code)).collect::<Vec<u32>>();
+                (
+                    Encoding::RLE_DICTIONARY,
+                    rle::encode_indices(&dense, known.used()),
+                )
+            }
+            Way::Numbers(encoding) => {
+                let (bounds, bytes) = numbers_page(rows, *encoding, self.order)?;
+                facts.bounds = bounds;
+                (*encoding, bytes)
+            }
+            Way::Few(few) => {
+                let (bounds, codes) = few.page(rows, self.order)?;
+                facts.bounds = bounds;
+                (Encoding::RLE_DICTIONARY, rle::encode_indices(&codes, few.used()))
+            }
+            Way::Plain => {
+                let (values, length) = plain_page(rows)?;
+                facts.bounds = self.plain_bounds(rows)?;
+                facts.byte_array_bytes = length;
+                (Encoding::PLAIN, values)
+            }
+            Way::Crate => return Err(odd("a column that is not ours")),
+        };
+        self.writer
+            .page(encoding, levels.as_deref(), &bytes, facts)
+            .map_err(writing)
+    }
+
+    /// The whole chunk.
+    pub(super) fn finish(mut self) -> Result<EncodedColumn, MergeError> {
+        let dictionary = match &self.way {
+            Way::Codes(known) => Some((known.plain_dictionary(), known.used())),
+            Way::Few(few) => Some((few.plain_dictionary(), few.used())),
+            _ => None,
+        };
+        if let Some((values, count)) = dictionary {
+            self.writer.set_dictionary(&values, count).map_err(writing)?;
+        }
+        self.writer.finish().map_err(writing)
+    }
+
+    /// Definition levels, if the column may hold nulls.
+    fn levels(&self, rows: &ArrayRef) -> Result<Option<Vec<u8>>, MergeError> {
+        match (self.leaf.max_def_level(), rows.nulls()) {
+            (0, _) if rows.null_count() > 0 => Err(odd("a null where none may be")),
+            (0, _) => Ok(None),
+            (_, Some(nulls)) => Ok(Some(levels::encode(nulls.inner()))),
+            (_, None) => Ok(Some(levels::encode_equal(rows.len(), true))),
+        }
+    }
+
+    fn plain_bounds(&self, rows: &ArrayRef) -> Result<Option<Bounds>, MergeError> {
+        let Some(order) = self.order else { return Ok(None) };
+        Ok(match rows.data_type() {
+            DataType::Utf8 => bytes_bounds(order, rows.as_string::<i32>()),
+            DataType::LargeUtf8 => bytes_bounds(order, rows.as_string::<i64>()),
+            DataType::Binary => bytes_bounds(order, rows.as_binary::<i32>()),
+            DataType::LargeBinary => bytes_bounds(order, rows.as_binary::<i64>()),
+            DataType::FixedSizeBinary(_) => {
+                let rows = rows.as_fixed_size_binary();
+                order.bounds_of(rows.iter().flatten())
+            }
+            other => return Err(odd(&format!("a column of {other}"))),
+        })
+    }
+}
+
+/// The codes of the rows that are there.
+pub(super) fn valid_codes(rows: &ArrayRef) -> Result<Vec<u32>, MergeError> {
+    let coded = rows.as_dictionary_opt::<Int32Type>();
+    let keys = coded.ok_or_else(|| odd("codes that are none"))?.keys();
+    let code = |key: &i32| *key as u32;
+    Ok(match keys.nulls().filter(|nulls| nulls.null_count() > 0) {
+        None => keys.values().iter().map(code).collect(),
+        Some(nulls) => nulls
+            .valid_indices()
+            .map(|row| code(&keys.values()[row]))
+            .collect(),
+    })
+}
+
+/// The numbers of the rows that are there.
+pub(super) fn valid_numbers<T: ArrowNativeType>(rows: &ArrayRef) -> Vec<T> {
+    let data = rows.to_data();
+    let values = &data.buffers()[0].typed_data::<T>()[data.offset()..data.offset() + rows.len()];
+    match rows.nulls().filter(|nulls| nulls.null_count() > 0) {
+        None => values.to_vec(),
+        Some(nulls) => nulls.valid_indices().map(|row| values[row]).collect(),
+    }
+}
+
+/// Numbers of 32 or 64 bits, one after another or as differences.
+pub(super) fn numbers_page(
+    rows: &ArrayRef,
+    encoding: Encoding,
+    order: Option<Order>,
+) -> Result<(Option<Bounds>, Vec<u8>), MergeError> {
+    macro_rules! page {
+        ($type:ty, $key:expr) => {{
+            let values = valid_numbers::<$type>(rows);
+            let bounds = ends(&values, $key)
+                .map(|(min, max)| Bounds::exact(min.to_le_bytes(), max.to_le_bytes(), None));
+            (bounds, values)
+        }};
+    }
+    macro_rules! whole {
+        ($type:ty, $key:expr) => {{
+            let (bounds, values) = page!($type, $key);
+            let bytes = match encoding {
+                Encoding::DELTA_BINARY_PACKED => delta::encode(&values),
+                _ => values.iter().flat_map(|value| value.to_le_bytes()).collect(),
+            };
+            (bounds, bytes)
+        }};
+    }
+    macro_rules! float {
+        ($type:ty, $bits:ty, $key:expr) => {{
+            let (bounds, values) = page!($type, $key);
+            let bytes: Vec<u8> = values.iter().flat_map(|value| value.to_le_bytes()).collect();
+            let nans = values.iter().filter(|value| value.is_nan()).count();
+            let bounds = match (nans, order) {
+                (0, _) => bounds.map(|bounds| Bounds {
+                    nans: Some(0),
+                    ..bounds
+                }),
+                (_, Some(order)) => order.bounds_of(bytes.chunks(size_of::<$type>())),
+                _ => None,
+            };
+            (bounds, bytes)
+        }};
+    }
+    Ok(match order {
+        Some(Order::Signed32) => whole!(i32, |value| value),
+        Some(Order::Unsigned32) => whole!(i32, |value| value as u32),
+        Some(Order::Signed64) => whole!(i64, |value| value),
+        Some(Order::Unsigned64) => whole!(i64, |value| value as u64),
+        Some(Order::Float32) => float!(f32, i32, |value: f32| {
+            let bits = value.to_bits() as i32;
+            bits ^ (((bits >> 31) as u32) >> 1) as i32
+        }),
+        Some(Order::Float64) => float!(f64, i64, |value: f64| {
+            let bits = value.to_bits() as i64;
+            bits ^ (((bits >> 63) as u64) >> 1) as i64
+        }),
+        _ => return Err(odd("numbers without an order")),
+    })
+}
+
+/// The least and the greatest value by a key.
+pub(super) fn ends<T: Copy, K: Ord + Copy>(values: &[T], key: impl Fn(T) -> K) -> Option<(T, T)> {
+    let first = *values.first()?;
+    let (mut min, mut max) = ((key(first), first), (key(first), first));
+    for value in values {
+        let key = key(*value);
+        if key < min.0 {
+            min = (key, *value);
+        }
+        if key > max.0 {
+            max = (key, *value);
+        }
+    }
+    Some((min.1, max.1))
+}
+
+/// Values one after another, and for byte arrays the sum of their lengths.
+pub(super) fn plain_page(rows: &ArrayRef) -> Result<(Vec<u8>, Option<u64>), MergeError> {
+    Ok(match rows.data_type() {
+        DataType::Utf8 => bytes_page(rows.as_string::<i32>()),
+        DataType::LargeUtf8 => bytes_page(rows.as_string::<i64>()),
+        DataType::Binary => bytes_page(rows.as_binary::<i32>()),
+        DataType::LargeBinary => bytes_page(rows.as_binary::<i64>()),
+        DataType::FixedSizeBinary(_) => {
+            let values: Vec<&[u8]> = rows.as_fixed_size_binary().iter().flatten().collect();
+            (values.concat(), None)
+        }
+        other => return Err(odd(&format!("a column of {other}"))),
+    })
+}
+
+fn value_of<T: ByteArrayType>(rows: &GenericByteArray<T>, row: usize) -> &[u8] {
+    let ends = rows.value_offsets();
+    &rows.value_data()[ends[row].as_usize()..ends[row + 1].as_usize()]
+}
+
+fn bytes_page<T: ByteArrayType>(rows: &GenericByteArray<T>) -> (Vec<u8>, Option<u64>) {
+    let ends = rows.value_offsets();
+    let length = ends[rows.len()].as_usize() - ends[0].as_usize();
+    let mut bytes = Vec::with_capacity(length + rows.len() * 4);
+    each_valid(rows, |row| plain::push_bytes(&mut bytes, value_of(rows, row)));
+    let count = rows.len() - rows.null_count();
+    let length = bytes.len() - count * 4;
+    (bytes, Some(length as u64))
+}
+
+fn bytes_bounds<T: ByteArrayType>(order: Order, rows: &GenericByteArray<T>) -> Option<Bounds> {
+    if order != Order::Bytes {
+        let valid = (0..rows.len()).filter(|row| rows.is_valid(*row));
+        return order.bounds_of(valid.map(|row| value_of(rows, row)));
+    }
+    let mut found: Option<(&[u8], &[u8])> = None;
+    each_valid(rows, |row| {
+        let value = value_of(rows, row);
+        found = Some(match found {
+            None => (value, value),
+            Some((min, max)) if value < min => (value, max),
+            Some((min, max)) if value > max => (min, value),
+            Some(ends) => ends,
+        });
+    });
+    found.map(|(min, max)| Bounds::exact(min, max, None))
+}
+
+fn each_valid(rows: &dyn Array, mut take: impl FnMut(usize)) {
+    match rows.nulls().filter(|nulls| nulls.null_count() > 0) {
+        None => (0..rows.len()).for_each(take),
+        Some(nulls) => nulls.valid_indices().for_each(&mut take),
+    }
+}
+
+pub(super) fn odd(what: &str) -> MergeError {
+    MergeError::Proof(format!("the page writer was given {what}"))
+}

@@ -1,0 +1,244 @@
+//! What rows are ordered by: which columns, how they are observed while rows are taken in, and how a lane's keys come back
+//! from the shelf.
+
+use crate::adapt::adapt_column;
+use crate::columns::{Gather, Picks, Span};
+use crate::error::MergeError;
+use crate::order::{KeyBlock, KeyLane, Keys, Layout, Observed};
+use crate::shelf::Shelved;
+use crate::sort_key::SortKey;
+use crate::spec::{Rule, SortColumn};
+use arrow::array::{ArrayRef, RecordBatch, new_null_array};
+use arrow::datatypes::{Schema, SchemaRef};
+use arrow::error::ArrowError;
+
+/// The order of the outputs over a schema.
+pub(crate) struct SortPlan {
+    pub(crate) key: SortKey,
+    /// The inputs declare it and nobody asked for it.
+    pub(crate) declared: bool,
+    /// Rows of a sorted lane must tell where they stood: versions of one key may not lie in input order.
+    pub(crate) needs_ordinals: bool,
+    schema: SchemaRef,
+    /// Sort columns that make the rule's key.
+    group: Option<usize>,
+    version: Option<usize>,
+}
+
+impl SortPlan {
+    /// Fails if rows cannot be ordered by these columns.
+    pub(crate) fn new(
+        schema: &SchemaRef,
+        sort: Vec<SortColumn>,
+        declared: bool,
+        rule: &Rule,
+    ) -> Result<Self, MergeError> {
+        let key = SortKey::new(schema, sort, rule)?;
+        let (group, version) = match rule {
+            Rule::KeepAll => (None, None),
+            Rule::LastWriteWins { key, version } => (Some(key.len()), schema.index_of(version).ok()),
+        };
+        Ok(Self {
+            needs_ordinals: group.is_some_and(|group| group < key.sort().len()),
+            key,
+            declared,
+            schema: schema.clone(),
+            group,
+            version,
+        })
+    }
+
+    /// The columns that rows are ordered by: sort columns in key order, then the version.
+    fn columns(&self) -> impl Iterator<Item = usize> + '_ {
+        self.key.columns().iter().copied().chain(self.version)
+    }
+
+    /// Those columns of a decoded batch, in the common schema.
+    pub(super) fn columns_of(&self, batch: &RecordBatch) -> Result<Vec<ArrayRef>, ArrowError> {
+        self.columns()
+            .map(|column| {
+                let field = self.schema.field(column);
+                match batch.schema_ref().fields().find(field.name()) {
+                    Some((index, _)) => adapt_column(batch.column(index), field.data_type()),
+                    None => Ok(new_null_array(field.data_type(), batch.num_rows())),
+                }
+            })
+            .collect()
+    }
+
+    /// The first key and the last, in a form that compares between batches.
+    pub(super) fn ends(&self, keys: &[ArrayRef]) -> Result<(Vec<u8>, Vec<u8>), MergeError> {
+        let sort = &keys[..self.key.sort().len()];
+        let rows = sort.first().map_or(0, |column| column.len());
+        let key_at = |row: usize| {
+            let one: Vec<ArrayRef> = sort.iter().map(|column| column.slice(row, 1)).collect();
+            let keys = self.key.keys_of(&one);
+            let keys = keys.map_err(|why| MergeError::Proof(format!("keys cannot be compared: {why}")))?;
+            Ok::<_, MergeError>(keys.row(0).data().to_vec())
+        };
+        Ok((key_at(0)?, key_at(rows - 1)?))
+    }
+
+    /// Nothing seen yet.
+    pub(crate) fn observations(&self) -> Result<Observations, MergeError> {
+        let schema: &Schema = &self.schema;
+        let sort = self.key.sort();
+        let version = |column: usize| [SortColumn::ascending(schema.field(column).name())];
+        Ok(Observations {
+            sort_columns: sort.len(),
+            group_columns: self.group.unwrap_or(0),
+            order: Observed::new(schema, sort, self.group)?,
+            group: match self.group {
+                Some(group) => Some(Observed::new(schema, &sort[..group], None)?),
+                None => None,
+            },
+            versions: match self.version {
+                Some(column) => Some(Observed::new(schema, &version(column), None)?),
+                None => None,
+            },
+        })
+    }
+}
+
+/// What was seen of the columns that rows are ordered by.
+pub(crate) struct Observations {
+    sort_columns: usize,
+    group_columns: usize,
+    order: Observed,
+    group: Option<Observed>,
+    versions: Option<Observed>,
+}
+
+/// How keys are written.
+pub(crate) struct Layouts {
+    pub(crate) order: Layout,
+    /// The rule's key alone.
+    pub(crate) group: Option<Layout>,
+    versions: Option<Layout>,
+    sort_columns: usize,
+    group_columns: usize,
+}
+
+impl Observations {
+    /// Looks at some rows: sort columns in key order, then the version.
+    pub(super) fn add(&mut self, keys: &[ArrayRef]) -> Result<(), MergeError> {
+        self.order.add(&keys[..self.sort_columns])?;
+        if let Some(versions) = &mut self.versions {
+            versions.add(&keys[self.sort_columns..])?;
+        }
+        if let Some(group) = &mut self.group {
+            group.add(&keys[..self.group_columns])?;
+        }
+        Ok(())
+    }
+
+    /// The sort keys of rows that are all that was seen.
+    pub(super) fn pack_order(&self, keys: &[ArrayRef]) -> Result<Keys, MergeError> {
+        self.order.decide()?.pack(&keys[..self.sort_columns])
+    }
+
+    /// Takes in what was seen elsewhere.
+    pub(crate) fn join(&mut self, other: Observations) {
+        self.order.join(other.order);
+        if let (Some(group), Some(other)) = (&mut self.group, other.group) {
+            group.join(other);
+        }
+        if let (Some(versions), Some(other)) = (&mut self.versions, other.versions) {
+            versions.join(other);
+        }
+    }
+
+    /// The cheapest layouts that hold all that was seen.
+    pub(crate) fn decide(&self) -> Result<Layouts, MergeError> {
+        Ok(Layouts {
+            order: self.order.decide()?,
+            group: self.group.as_ref().map(Observed::decide).transpose()?,
+            versions: self.versions.as_ref().map(Observed::decide).transpose()?,
+            sort_columns: self.sort_columns,
+            group_columns: self.group_columns,
+        })
+    }
+}
+
+impl Layouts {
+    /// What a row of a key block takes, about.
+    pub(crate) fn row_bytes(&self) -> usize {
+        // Keys in rows may be long; most are not.
+        let bytes = |layout: &Layout| layout.key_bytes().unwrap_or(64);
+        bytes(&self.order) + self.versions.as_ref().map_or(0, bytes) + 8
+    }
+
+    /// Sort keys of some rows, and the rule's keys where there is a rule.
+    pub(crate) fn pack(&self, columns: &[ArrayRef]) -> Result<(Keys, Option<Keys>), MergeError> {
+        let order = self.order.pack(&columns[..self.sort_columns])?;
+        let group = match &self.group {
+            Some(group) => Some(group.pack(&columns[..self.group_columns])?),
+            None => None,
+        };
+        Ok((order, group))
+    }
+}
+
+/// The keys of a lane, read from the shelf block by block.
+pub(crate) struct LaneKeys<'a> {
+    shelf: &'a Shelved,
+    sort: &'a SortPlan,
+    layouts: &'a Layouts,
+    lane: usize,
+    at: u64,
+    block_rows: u64,
+}
+
+impl<'a> LaneKeys<'a> {
+    pub(crate) fn new(
+        shelf: &'a Shelved,
+        sort: &'a SortPlan,
+        layouts: &'a Layouts,
+        lane: usize,
+        block_rows: usize,
+    ) -> Self {
+        Self {
+            shelf,
+            sort,
+            layouts,
+            lane,
+            at: 0,
+            block_rows: block_rows as u64,
+        }
+    }
+}
+
+impl KeyLane for LaneKeys<'_> {
+    fn next_block(&mut self) -> Result<Option<KeyBlock>, MergeError> {
+        let end = self.shelf.lanes()[self.lane]
+            .rows()
+            .min(self.at + self.block_rows);
+        let rows = (end - self.at) as usize;
+        if rows == 0 {
+            return Ok(None);
+        }
+        let mut picks = Picks::over(vec![Span {
+            lane: self.lane,
+            first: self.at,
+            rows,
+        }]);
+        picks.push(0, 0, rows as u32);
+        let columns = self.sort.columns().map(|column| {
+            let gather = Gather::new(self.shelf, column, &picks)?;
+            gather.piece(&picks.pieces[0])
+        });
+        let columns: Vec<ArrayRef> = columns.collect::<Result<_, _>>()?;
+        let sort = self.layouts.sort_columns;
+        let versions = match &self.layouts.versions {
+            Some(layout) => Some(layout.pack(&columns[sort..])?),
+            None => None,
+        };
+        let ordinals = self.shelf.read_ordinals(self.lane, self.at..end)?;
+        self.at = end;
+        Ok(Some(KeyBlock {
+            keys: self.layouts.order.pack(&columns[..sort])?,
+            versions,
+            ordinals: ordinals.map(Into::into),
+        }))
+    }
+}

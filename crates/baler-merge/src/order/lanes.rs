@@ -1,0 +1,82 @@
+//! Lanes: sorted stretches of the inputs, which deliver their keys block by block; and how rows that are in no order get one.
+
+use super::keys::{KeyBlock, Keys};
+use crate::error::MergeError;
+use arrow::buffer::ScalarBuffer;
+use std::collections::VecDeque;
+
+/// A sorted stretch of an input. Lanes are numbered in the order of their inputs, within an input as they lie in it.
+pub(crate) trait KeyLane: Send {
+    /// The next rows, in order; nothing at the end, and never asked again.
+    fn next_block(&mut self) -> Result<Option<KeyBlock>, MergeError>;
+}
+
+/// A lane that lies in memory.
+#[derive(Debug)]
+pub(crate) struct Blocks(VecDeque<KeyBlock>);
+
+impl Blocks {
+    pub(crate) fn new(blocks: impl IntoIterator<Item = KeyBlock>) -> Self {
+        Self(blocks.into_iter().collect())
+    }
+}
+
+impl KeyLane for Blocks {
+    fn next_block(&mut self) -> Result<Option<KeyBlock>, MergeError> {
+        Ok(self.0.pop_front())
+    }
+}
+
+/// The rows that are less than the row before them. None: the rows are sorted; few: each begins another lane; many: sort.
+pub(crate) fn descents(keys: &Keys) -> Vec<usize> {
+    fn falls<K: PartialOrd>(keys: &[K]) -> Vec<usize> {
+        let pairs = keys.windows(2).enumerate();
+        pairs
+            .filter(|(_, pair)| pair[1] < pair[0])
+            .map(|(row, _)| row + 1)
+            .collect()
+    }
+    match keys {
+        Keys::Short(keys) => falls(keys),
+        Keys::Long(keys) => falls(keys),
+        Keys::Rows(rows) => (1..keys.len())
+            .filter(|row| rows.data(*row) < rows.data(row - 1))
+            .collect(),
+    }
+}
+
+/// Row numbers in key order; among equal keys as they lie. At most 2^32 rows.
+pub(crate) fn sort_order(keys: &Keys) -> Vec<u32> {
+    fn sorted<K: Ord + Copy>(keys: &[K]) -> Vec<u32> {
+        let mut pairs: Vec<(K, u32)> = keys.iter().copied().zip(0..).collect();
+        // The row number makes each pair different, so nothing is left for a stable sort to keep.
+        pairs.sort_unstable();
+        pairs.into_iter().map(|(_, row)| row).collect()
+    }
+    assert!(
+        u32::try_from(keys.len()).is_ok(),
+        "rows are sorted batch by batch"
+    );
+    match keys {
+        Keys::Short(keys) => sorted(keys),
+        Keys::Long(keys) => sorted(keys),
+        Keys::Rows(rows) => {
+            let mut order: Vec<u32> = (0..keys.len() as u32).collect();
+            order.sort_by(|a, b| rows.data(*a as usize).cmp(rows.data(*b as usize)));
+            order
+        }
+    }
+}
+
+/// The keys of the rows with these numbers, in this order.
+pub(crate) fn taken(keys: &Keys, picks: &[u32]) -> Keys {
+    match keys {
+        Keys::Short(keys) => Keys::Short(ScalarBuffer::from_iter(
+            picks.iter().map(|row| keys[*row as usize]),
+        )),
+        Keys::Long(keys) => Keys::Long(ScalarBuffer::from_iter(
+            picks.iter().map(|row| keys[*row as usize]),
+        )),
+        Keys::Rows(keys) => Keys::Rows(keys.taken(picks)),
+    }
+}

@@ -1,0 +1,80 @@
+//! How outputs are written: codec, encodings, statistics, sorting columns, metadata.
+
+use crate::error::MergeError;
+use crate::limits::PAGE_ROWS;
+use crate::sort_key::SortKey;
+use crate::spec::{Codec, MergeSpec};
+use arrow::datatypes::{DataType, SchemaRef};
+use parquet::arrow::ArrowSchemaConverter;
+use parquet::basic::{Compression, Encoding, ZstdLevel};
+use parquet::file::metadata::{KeyValue, SortingColumn};
+use parquet::file::properties::{EnabledStatistics, WriterProperties};
+use parquet::schema::types::ColumnPath;
+
+/// The settings of an output with this schema, sorted by this key.
+pub(crate) fn properties(
+    schema: &SchemaRef,
+    spec: &MergeSpec,
+    key: Option<&SortKey>,
+) -> Result<WriterProperties, MergeError> {
+    let codec = match spec.codec {
+        Codec::Zstd(level) => Compression::ZSTD(
+            ZstdLevel::try_new(level)
+                .map_err(|_| MergeError::Spec(format!("zstd has levels 1 to 22, not {level}")))?,
+        ),
+        Codec::Snappy => Compression::SNAPPY,
+        Codec::Lz4 => Compression::LZ4_RAW,
+        Codec::None => Compression::UNCOMPRESSED,
+    };
+    // It is in the embedded Arrow schema too; some readers look there, some here.
+    let metadata: Vec<KeyValue> = schema
+        .metadata()
+        .iter()
+        .map(|(key, value)| KeyValue::new(key.clone(), value.clone()))
+        .collect();
+    let mut builder = WriterProperties::builder()
+        .set_created_by(concat!("baler ", env!("CARGO_PKG_VERSION")).into())
+        .set_compression(codec)
+        .set_max_row_group_row_count(Some(spec.row_group_rows.max(1)))
+        .set_data_page_row_count_limit(PAGE_ROWS)
+        .set_statistics_enabled(EnabledStatistics::Page)
+        .set_key_value_metadata((!metadata.is_empty()).then_some(metadata));
+    if let Some(key) = key {
+        builder = builder.set_sorting_columns(Some(sorting_columns(schema, key)?));
+        // A leading key of many distinct values is sorted: its differences pack far better than a dictionary.
+        let field = schema.field(key.columns()[0]);
+        if matches!(
+            field.data_type(),
+            DataType::Int64 | DataType::UInt64 | DataType::Timestamp(_, _)
+        ) {
+            let path = ColumnPath::new(vec![field.name().clone()]);
+            builder = builder
+                .set_column_dictionary_enabled(path.clone(), false)
+                .set_column_encoding(path, Encoding::DELTA_BINARY_PACKED);
+        }
+    }
+    Ok(builder.build())
+}
+
+/// The sort key by leaf columns of the Parquet schema.
+fn sorting_columns(schema: &SchemaRef, key: &SortKey) -> Result<Vec<SortingColumn>, MergeError> {
+    let parquet = ArrowSchemaConverter::new()
+        .convert(schema)
+        .map_err(|why| MergeError::Spec(format!("Parquet cannot hold this schema: {why}")))?;
+    let leaf = |name: &str| {
+        parquet
+            .columns()
+            .iter()
+            .position(|column| matches!(column.path().parts(), [only] if only == name))
+    };
+    let columns = key.sort().iter().map(|column| {
+        Some(SortingColumn {
+            column_idx: i32::try_from(leaf(&column.name)?).ok()?,
+            descending: column.descending,
+            nulls_first: column.nulls_first,
+        })
+    });
+    columns
+        .collect::<Option<Vec<_>>>()
+        .ok_or_else(|| MergeError::Proof("a sort column is no leaf".into()))
+}

@@ -1,0 +1,186 @@
+//! Bytes laid aside: in memory as long as its share lasts, then in one file that only grows.
+//!
+//! The file loses its name as soon as it is open, so nothing is left behind however the process ends. What comes back from it
+//! is compared with checksums taken on the way out: a disk that loses or changes bytes is told apart from a defect of Baler, which
+//! the proof at the end would call it.
+
+use crate::error::MergeError;
+use bytes::Bytes;
+use std::fs::{self, File};
+use std::io;
+use std::ops::Range;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use xxhash_rust::xxh3::xxh3_64;
+
+/// A checksum covers so many bytes: a read of few rows reads not much more than them.
+const CHECKED_BYTES: usize = 8 << 10;
+
+/// Merges that share a directory never share a name.
+static FILES: AtomicU64 = AtomicU64::new(0);
+
+/// Where blocks lie. Any thread may lay and read.
+pub(crate) struct Scratch {
+    directory: PathBuf,
+    memory_left: AtomicUsize,
+    file: Mutex<Option<Arc<File>>>,
+    end: AtomicU64,
+}
+
+/// Bytes that were laid aside.
+#[derive(Debug)]
+pub(crate) enum Block {
+    Memory(Bytes),
+    File {
+        offset: u64,
+        length: usize,
+        checks: Box<[u64]>,
+    },
+}
+
+impl Scratch {
+    /// Keeps up to `memory_bytes` in memory, the rest in a file in `directory`, which is made when it is needed.
+    pub(crate) fn new(directory: &Path, memory_bytes: usize) -> Self {
+        Self {
+            directory: directory.to_owned(),
+            memory_left: AtomicUsize::new(memory_bytes),
+            file: Mutex::default(),
+            end: AtomicU64::new(0),
+        }
+    }
+
+    /// Bytes that went to disk so far.
+    pub(crate) fn spilled_bytes(&self) -> u64 {
+        self.end.load(Ordering::Relaxed)
+    }
+
+    /// Lays bytes aside.
+    pub(crate) fn lay(&self, bytes: Vec<u8>) -> Result<Block, MergeError> {
+        let take = |left: usize| left.checked_sub(bytes.len());
+        let fits = self
+            .memory_left
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, take);
+        if fits.is_ok() {
+            return Ok(Block::Memory(bytes.into()));
+        }
+        let file = self.file()?;
+        let offset = self.end.fetch_add(bytes.len() as u64, Ordering::Relaxed);
+        file.write_all_at(&bytes, offset).map_err(laying)?;
+        Ok(Block::File {
+            offset,
+            length: bytes.len(),
+            checks: bytes.chunks(CHECKED_BYTES).map(xxh3_64).collect(),
+        })
+    }
+
+    /// Some bytes of a block.
+    pub(crate) fn read(&self, block: &Block, range: Range<usize>) -> Result<Bytes, MergeError> {
+        let (offset, length, checks) = match block {
+            Block::Memory(bytes) => return Ok(bytes.slice(range)),
+            Block::File {
+                offset,
+                length,
+                checks,
+            } => (*offset, *length, checks),
+        };
+        if range.is_empty() {
+            return Ok(Bytes::new());
+        }
+        let first = range.start / CHECKED_BYTES;
+        let start = first * CHECKED_BYTES;
+        let end = range.end.next_multiple_of(CHECKED_BYTES).min(length);
+        let mut bytes = vec![0; end - start];
+        self.file()?
+            .read_exact_at(&mut bytes, offset + start as u64)
+            .map_err(laying)?;
+        for (check, piece) in checks[first..].iter().zip(bytes.chunks(CHECKED_BYTES)) {
+            if *check != xxh3_64(piece) {
+                return Err(laying(io::Error::new(
+                    io::ErrorKind::InvalidData,
+                    "the disk gave back other bytes than it was given",
+                )));
+            }
+        }
+        Ok(Bytes::from(bytes).slice(range.start - start..range.end - start))
+    }
+
+    fn file(&self) -> Result<Arc<File>, MergeError> {
+        let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(file) = &*file {
+            return Ok(Arc::clone(file));
+        }
+        let number = FILES.fetch_add(1, Ordering::Relaxed);
+        let path = self
+            .directory
+            .join(format!("shelf-{}-{number}", std::process::id()));
+        let made = File::options()
+            .read(true)
+            .write(true)
+            .create_new(true)
+            .open(&path)
+            .map_err(laying)?;
+        fs::remove_file(&path).map_err(laying)?;
+        Ok(Arc::clone(file.insert(Arc::new(made))))
+    }
+}
+
+impl Block {
+    pub(crate) fn len(&self) -> usize {
+        match self {
+            Block::Memory(bytes) => bytes.len(),
+            Block::File { length, .. } => *length,
+        }
+    }
+}
+
+fn laying(source: io::Error) -> MergeError {
+    MergeError::Node {
+        doing: "laying rows aside on disk",
+        source,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn noise(bytes: usize) -> Vec<u8> {
+        (0..bytes).map(|at| (at * 7 + at / 251) as u8).collect()
+    }
+
+    #[test]
+    fn what_is_laid_aside_comes_back_from_memory_and_from_disk() {
+        let directory = tempfile::tempdir().unwrap();
+        let scratch = Scratch::new(directory.path(), 30_000);
+        let blocks: Vec<Block> = (0..3).map(|_| scratch.lay(noise(25_000)).unwrap()).collect();
+        assert!(matches!(blocks[0], Block::Memory(_)) && matches!(blocks[2], Block::File { .. }));
+        assert_eq!(scratch.spilled_bytes(), 50_000);
+        assert_eq!(
+            fs::read_dir(directory.path()).unwrap().count(),
+            0,
+            "the file has no name"
+        );
+        for block in &blocks {
+            for range in [0..25_000, 0..1, 8_191..8_193, 24_999..25_000, 5..5] {
+                assert_eq!(scratch.read(block, range.clone()).unwrap(), noise(25_000)[range]);
+            }
+        }
+    }
+
+    #[test]
+    fn a_disk_that_changes_a_byte_or_loses_some_is_a_fault_of_the_machine() {
+        let directory = tempfile::tempdir().unwrap();
+        let scratch = Scratch::new(directory.path(), 0);
+        let block = scratch.lay(noise(20_000)).unwrap();
+        let file = scratch.file().unwrap();
+        file.write_all_at(&[0xEE], 9_000).unwrap();
+        assert!(scratch.read(&block, 0..100).is_ok(), "elsewhere it is whole");
+        let found = scratch.read(&block, 8_500..8_600);
+        assert!(matches!(found, Err(MergeError::Node { .. })), "{found:?}");
+        file.set_len(12_000).unwrap();
+        let found = scratch.read(&block, 19_000..19_001);
+        assert!(matches!(found, Err(MergeError::Node { .. })), "{found:?}");
+    }
+}
