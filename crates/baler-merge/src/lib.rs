@@ -79,10 +79,6 @@ mod key_range;
     reason = "what reads pages is used by stitching, which is not wired in yet"
 )]
 mod pages;
-#[cfg_attr(
-    not(test),
-    expect(dead_code, reason = "used by the merge once paths are mixed")
-)]
 mod paths;
 mod roll;
 mod settings;

@@ -130,6 +130,13 @@ impl Passing<'_> {
         };
         let sources: Vec<SourceGroup<'_>> = stretch.groups.iter().map(source).collect();
         let mut passed = self.about(plan, stretch, &sources)?;
+        // One read for a small file, and not one for each of its columns.
+        for source in &sources {
+            source
+                .file
+                .hold_if_small()
+                .map_err(|why| why.of_input(source.input))?;
+        }
         let written = match (stretch.path, sources.as_slice()) {
             (Path::Copy, [only]) => write_group(file, |leaf| {
                 self.check_cancelled()?;
@@ -147,6 +154,8 @@ impl Passing<'_> {
                 written
             }
         };
+        let inputs = stretch.groups.iter().map(|id| id.input);
+        inputs.for_each(|input| self.files[input].release());
         match written.num_rows() as u64 == passed.rows {
             true => {
                 self.progress

@@ -154,3 +154,36 @@ fn a_cancelled_pass_ends() {
     let why = passed(&files, &spec(), &Cancelled, |_, _| {}).err();
     assert!(matches!(why, Some(crate::error::MergeError::Cancelled)));
 }
+
+/// Counts the reads of a file.
+struct Counted(MemoryFile, std::sync::atomic::AtomicUsize);
+
+impl Input for Counted {
+    fn name(&self) -> &str {
+        self.0.name()
+    }
+    fn len(&self) -> u64 {
+        self.0.len()
+    }
+    fn read_at(&self, offset: u64, length: usize) -> std::io::Result<Bytes> {
+        self.1.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        self.0.read_at(offset, length)
+    }
+}
+
+#[test]
+fn a_small_file_is_read_three_times_its_footer_its_keys_and_all_of_it() {
+    let counted: Vec<Arc<Counted>> = (0..4)
+        .map(|file| {
+            let bytes = written(&flat(file * 4_000, 4_000), zstd().build());
+            Arc::new(Counted(MemoryFile::new("f", bytes), Default::default()))
+        })
+        .collect();
+    let open =
+        |file: &Arc<Counted>| OpenFile::open_with_statistics(&(Arc::clone(file) as Arc<dyn Input>)).unwrap();
+    let files: Vec<OpenFile> = counted.iter().map(open).collect();
+    passed(&files, &spec(), &Unwatched, |_, _| {}).unwrap();
+    for file in counted {
+        assert_eq!(file.1.load(std::sync::atomic::Ordering::Relaxed), 3);
+    }
+}
