@@ -110,6 +110,14 @@ impl OpenFile {
         self.footer().file_metadata().schema_descr().num_columns()
     }
 
+    /// Reads all of a small file, in one read, and holds it until it is released.
+    pub(crate) fn hold_if_small(&self) -> Result<(), FileError> {
+        match self.input.len() <= SMALL_FILE_BYTES {
+            true => self.input.hold(),
+            false => Ok(()),
+        }
+    }
+
     /// Lets go of the bytes that are held.
     pub(crate) fn release(&self) {
         self.input.release();

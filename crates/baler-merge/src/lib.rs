@@ -27,7 +27,8 @@
 //! Modules in reading order: what is asked for (`spec`, `row_time`, `io`), what is given back (`report`, `digest`, `error`), how a
 //! file is opened (`open_all`, `held`, `thrift`, `footer`, `windows`, `decode`), how inputs are made one (`promote`, `schema`,
 //! `adapt`), how rows are ordered (`sort_key`, `survey`, `batch`, `source`, `merger`, `runs`, `sorter`, `rounds`), and what becomes
-//! of them (`gate`, `rules`, `sieve`, `write`).
+//! of them (`gate`, `rules`, `sieve`, `write`). Apart from these: Parquet pages by ourselves (`pages`, `group`), and what goes past
+//! the merge (`paths`: who may; `stitch`: how).
 
 mod error;
 mod io;
@@ -78,10 +79,6 @@ mod key_range;
     reason = "what reads pages is used by stitching, which is not wired in yet"
 )]
 mod pages;
-#[cfg_attr(
-    not(test),
-    expect(dead_code, reason = "used by the merge once paths are mixed")
-)]
 mod paths;
 mod roll;
 mod settings;

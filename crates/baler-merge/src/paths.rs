@@ -16,7 +16,8 @@ use std::fmt;
 /// What is known of an input.
 #[derive(Debug, Clone)]
 pub(crate) struct InputFacts {
-    /// Its rows are in the order of the output for certain. Without a sort key every input is.
+    /// Its rows are in the order of the output for certain. Without a sort key every input is. One that is not is merged, wherever
+    /// its row groups lie.
     pub(crate) sorted: bool,
     /// It holds each key once, for certain.
     pub(crate) unique: bool,
@@ -110,7 +111,7 @@ pub(crate) fn choose_paths(inputs: &[InputFacts], wanted: Wanted) -> Paths {
     let units = units(inputs, wanted);
     let clusters = match wanted.order {
         WantedOrder::Inputs => units.into_iter().map(|unit| vec![unit]).collect(),
-        WantedOrder::Key | WantedOrder::UniqueKey => clusters(inputs, units, wanted),
+        WantedOrder::Key | WantedOrder::UniqueKey => clusters(units, wanted),
     };
     let mut paths = Builder {
         stretches: Vec::new(),
@@ -135,6 +136,7 @@ fn units(inputs: &[InputFacts], wanted: Wanted) -> Vec<Unit<'_>> {
         {
             let merged = match () {
                 () if wanted.looks_at_rows || !of_group.told => Some(WHY_RULE),
+                () if wanted.order != WantedOrder::Inputs && !facts.sorted => Some(WHY_UNKNOWN),
                 () if keyed && !facts.unique => Some(WHY_DUPLICATES),
                 () if !of_group.stitches => Some(WHY_ODD),
                 () if of_group.rows > wanted.group_rows.saturating_mul(2) => Some(WHY_LARGE),
@@ -152,11 +154,8 @@ fn units(inputs: &[InputFacts], wanted: Wanted) -> Vec<Unit<'_>> {
 
 /// Units in the order of their keys, in clusters that share none. One input's neighbours do not overlap however loose their
 /// bounds, because the input is sorted.
-fn clusters<'a>(inputs: &[InputFacts], mut units: Vec<Unit<'a>>, wanted: Wanted) -> Vec<Vec<Unit<'a>>> {
-    let known = units
-        .iter()
-        .all(|unit| unit.facts.keys.is_some() && inputs[unit.id.input].sorted);
-    if !known {
+fn clusters<'a>(mut units: Vec<Unit<'a>>, wanted: Wanted) -> Vec<Vec<Unit<'a>>> {
+    if units.iter().any(|unit| unit.facts.keys.is_none()) {
         return vec![all_merged(units, WHY_UNKNOWN)];
     }
     let min = |unit: &Unit<'a>| unit.facts.keys.as_ref().map(|keys| keys.min.clone());
@@ -182,7 +181,8 @@ fn settle(mut cluster: Vec<Unit<'_>>, wanted: Wanted) -> Vec<Vec<Unit<'_>>> {
     if cluster.len() == 1 {
         return vec![cluster];
     }
-    if alone && wanted.order == WantedOrder::Key {
+    let in_order = cluster.iter().all(|unit| unit.merged != Some(WHY_UNKNOWN));
+    if alone && in_order && wanted.order == WantedOrder::Key {
         cluster.sort_by_key(|unit| unit.id);
         return cluster.into_iter().map(|unit| vec![unit]).collect();
     }

@@ -80,7 +80,7 @@ fn read(source: &SourceGroup<'_>, number: usize, leaf: &ColumnDescPtr) -> Result
         column_index: column_index.filter(|_| offset_index.is_some()),
         offset_index,
     };
-    let column = EncodedColumn::found(found, leaf.clone()).map_err(|why| Unfit::damaged(why))?;
+    let column = EncodedColumn::found(found, leaf.clone()).map_err(Unfit::damaged)?;
     Ok(Copied {
         column,
         pages: pages.iter().map(|page| (page.hash, page.rows)).collect(),

@@ -18,6 +18,7 @@ pub(crate) mod copy;
 pub(crate) mod evidence;
 pub(crate) mod facts;
 pub(crate) mod group;
+pub(crate) mod pass;
 pub(crate) mod read;
 pub(crate) mod reencode;
 pub(crate) mod seal;

@@ -5,6 +5,7 @@ mod copies;
 mod decodes;
 mod figures;
 mod other_readers;
+mod passes;
 mod refuses;
 mod surveys;
 
