@@ -168,7 +168,7 @@ fn short_strings_are_packed_and_long_ones_are_not() {
 
 #[test]
 fn what_all_long_keys_begin_with_takes_no_room_in_their_heads() {
-    let key = |number: u32| format!("https://example.com/accounts/{number:012}/profile");
+    let key = |number: u32| format!("https://example.com/accounts/{number:012}/profile/of/the/owner");
     let texts: ArrayRef = Arc::new(StringArray::from_iter_values((0..500).map(key)));
     let (_, keys) = packed(
         &schema(&[("a", &DataType::Utf8)]),
