@@ -3,7 +3,7 @@
 //! Where keys come in no runs a loser tree mispredicts half of its comparisons; here each costs a few cycles, and a chunk
 //! of rows stays in the cache for all passes.
 
-use super::keys::Word;
+use super::forms::Word;
 
 /// Buffers of one chunk: twice `rows × (bytes of a key + 4)`.
 #[derive(Debug, Default)]
@@ -32,13 +32,13 @@ impl<W: Word> Cascade<W> {
     }
 
     /// The keys of all slices in order, and the lane of each; among equal ones the earlier slice first.
-    pub(super) fn merge(&mut self) -> (&[W], &[u32]) {
+    pub(super) fn merge(&mut self) -> (&[W], &mut [u32]) {
         self.next_keys.resize(self.keys.len(), W::default());
         self.next_lanes.resize(self.keys.len(), 0);
         while self.edges.len() > 2 {
             self.pass();
         }
-        (&self.keys, &self.lanes)
+        (&self.keys, &mut self.lanes)
     }
 
     /// Makes one slice of every two.

@@ -1,8 +1,8 @@
 //! Chunks: rows of all lanes up to a common place, small enough for the cache, which are merged in a cascade.
 
+use super::forms::{KeyColumn, Word};
 use super::gallop::gallop;
 use super::judge::Judge;
-use super::keys::{KeyColumn, Word};
 use super::place::{Block, Lane};
 use super::runs::Order;
 use std::cmp::Ordering;
@@ -12,39 +12,52 @@ const CHUNK_ROWS: usize = 16 << 10;
 /// A chunk has at least so many rows for each lane, because finding its end costs some for each.
 const CHUNK_ROWS_OF_LANE: usize = 32;
 
-/// A row of a lane in memory, as a bound: rows up to and with it are before it. `end` is the row after it.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Place<H> {
-    key: H,
+/// A lane that has not ended, and its keys in memory.
+struct Ready<'a, C> {
+    lane: u32,
+    at: usize,
+    keys: &'a C,
+}
+
+/// A row of a lane in memory, as a bound: rows up to and with it are not after it. `end` is the row after it.
+struct Place<'a, C: KeyColumn> {
+    keys: &'a C,
+    head: C::Head,
     lane: u32,
     end: usize,
 }
 
-/// A lane that has not ended, and its keys in memory.
-struct Ready<'a, H> {
-    lane: u32,
-    at: usize,
-    keys: &'a [H],
+impl<C: KeyColumn> Place<'_, C> {
+    fn order(&self, other: &Self) -> Ordering {
+        let (this, that) = ((self.end - 1, self.head), (other.end - 1, other.head));
+        let by_key = self.keys.compare(this, other.keys, that);
+        by_key.then((self.lane, self.end).cmp(&(other.lane, other.end)))
+    }
 }
 
-impl<H: Word> Ready<'_, H> {
+impl<'a, C: KeyColumn> Ready<'a, C> {
     /// Where the next `rows` rows end, or all that are in memory.
-    fn place_after(&self, rows: usize) -> Place<H> {
+    fn place_after(&self, rows: usize) -> Place<'a, C> {
         let end = self.at.saturating_add(rows).min(self.keys.len());
         Place {
-            key: self.keys[end - 1],
+            keys: self.keys,
+            head: self.keys.head(end - 1),
             lane: self.lane,
             end,
         }
     }
 
     /// How many rows are not after a place.
-    fn rows_up_to(&self, bound: Place<H>) -> usize {
-        let keys = &self.keys[self.at..];
+    fn rows_up_to(&self, bound: &Place<'_, C>) -> usize {
+        let heads = &self.keys.heads()[self.at..];
+        let against = |row: usize| {
+            let last = (bound.end - 1, bound.head);
+            self.keys.compare((self.at + row, heads[row]), bound.keys, last)
+        };
         match self.lane.cmp(&bound.lane) {
-            Ordering::Less => gallop(keys.len(), |row| keys[row] <= bound.key),
+            Ordering::Less => gallop(heads.len(), |row| against(row).is_le()),
             Ordering::Equal => bound.end - self.at,
-            Ordering::Greater => gallop(keys.len(), |row| keys[row] < bound.key),
+            Ordering::Greater => gallop(heads.len(), |row| against(row).is_lt()),
         }
     }
 }
@@ -53,7 +66,7 @@ impl<H: Word> Ready<'_, H> {
 pub(super) fn next_chunk<C: KeyColumn>(lanes: &[Lane<'_, C>], rows_max: usize) -> Option<Vec<(u32, usize)>> {
     let ready = |(number, lane)| {
         let lane: &Lane<'_, C> = lane;
-        let keys = lane.block.as_ref()?.keys.exact()?;
+        let keys = &lane.block.as_ref()?.keys;
         Some(Ready {
             lane: number,
             at: lane.at,
@@ -64,21 +77,22 @@ pub(super) fn next_chunk<C: KeyColumn>(lanes: &[Lane<'_, C>], rows_max: usize) -
     let chunk_rows = CHUNK_ROWS.max(live.len() * CHUNK_ROWS_OF_LANE).min(rows_max);
     let share = chunk_rows.checked_div(live.len()).filter(|share| *share > 0)?;
     let mut shares: Vec<_> = live.iter().map(|lane| lane.place_after(share)).collect();
-    // What lies behind the block of a lane is not known yet.
-    let known = live.iter().map(|lane| lane.place_after(usize::MAX)).min()?;
-    let least = *shares.iter().min()?;
     let middle = shares.len() / 2;
-    let (_, median, _) = shares.select_nth_unstable(middle);
-    let counts = |bound: Place<C::Head>| -> Vec<(u32, usize)> {
+    shares.select_nth_unstable_by(middle, Place::order);
+    // What lies behind the block of a lane is not known yet.
+    let known = live.iter().map(|lane| lane.place_after(usize::MAX));
+    let known = known.min_by(Place::order)?;
+    let even = std::cmp::min_by(&shares[middle], &known, |a, b| a.order(b));
+    let counts = |bound: &Place<'_, C>| -> Vec<(u32, usize)> {
         let counts = live.iter().map(|lane| (lane.lane, lane.rows_up_to(bound)));
         counts.filter(|(_, rows)| *rows > 0).collect()
     };
-    let even = counts((*median).min(known));
+    let even = counts(even);
     let rows: usize = even.iter().map(|(_, rows)| rows).sum();
     Some(match rows <= rows_max.min(2 * chunk_rows) {
         true => even,
         // Up to the least of the places no lane gives more than its share.
-        false => counts(least),
+        false => counts(shares.iter().min_by(|a, b| a.order(b))?),
     })
 }
 
@@ -108,6 +122,10 @@ pub(super) fn judge_chunk<C: KeyColumn>(
         let (first, same_before) = (row == 0, same);
         let next = keys.get(row + 1);
         same = next.is_some_and(|next| key.agrees(*next, judge.mask));
+        if !C::EXACT && same {
+            let next_at = (numbers[row + 1], rows_at[numbers[row + 1] as usize]);
+            same = same_group(lanes, (*number, at), next_at, judge.mask);
+        }
         if !first && !same_before && !same && next.is_some() {
             // Neighbours have other keys: no version needs to be looked at.
             order.push(*number, 1, true);
@@ -127,4 +145,17 @@ pub(super) fn judge_chunk<C: KeyColumn>(
         }
     }
     runs
+}
+
+/// Whether two rows of lanes have the same rule's key.
+fn same_group<C: KeyColumn>(
+    lanes: &[Lane<'_, C>],
+    (lane, row): (u32, usize),
+    (other, other_row): (u32, usize),
+    mask: C::Head,
+) -> bool {
+    match (&lanes[lane as usize].block, &lanes[other as usize].block) {
+        (Some(block), Some(other)) => block.keys.same_group(row, &other.keys, other_row, mask),
+        _ => false,
+    }
 }

@@ -2,7 +2,8 @@
 //!
 //! Newest is the greatest version; among equal ones that of the later lane, within a lane that which stood later in the input.
 
-use super::keys::{KeyColumn, KeyValue, Keys};
+use super::forms::KeyColumn;
+use super::keys::{KeyValue, Keys};
 use super::runs::Order;
 use crate::error::MergeError;
 use arrow::buffer::ScalarBuffer;
@@ -118,7 +119,7 @@ impl<C: KeyColumn> Judge<C> {
             self.close();
         }
         while row < end {
-            let same = row > start && next.keys.same_group(row, row - 1, self.mask);
+            let same = row > start && next.keys.same_group(row, next.keys, row - 1, self.mask);
             if same {
                 self.rival(order, next.lane, next.ages, row);
                 row += 1;
@@ -127,7 +128,7 @@ impl<C: KeyColumn> Judge<C> {
             self.close();
             // Rows whose neighbours have other keys need no look at their versions; the last may have one yet to come.
             let alone = (row..end - 1)
-                .take_while(|row| !next.keys.same_group(*row, row + 1, self.mask))
+                .take_while(|row| !next.keys.same_group(*row, next.keys, row + 1, self.mask))
                 .count();
             if alone > 0 {
                 order.push(next.lane, alone, true);

@@ -1,5 +1,6 @@
 //! Lanes: sorted stretches of the inputs, which deliver their keys block by block; and how rows that are in no order get one.
 
+use super::forms::KeyColumn;
 use super::keys::{KeyBlock, Keys};
 use crate::error::MergeError;
 use arrow::buffer::ScalarBuffer;
@@ -39,8 +40,8 @@ pub(crate) fn descents(keys: &Keys) -> Vec<usize> {
     match keys {
         Keys::Short(keys) => falls(keys),
         Keys::Long(keys) => falls(keys),
-        Keys::Rows(rows) => (1..keys.len())
-            .filter(|row| rows.data(*row) < rows.data(row - 1))
+        Keys::Headed(rows) => (1..keys.len())
+            .filter(|row| rows.order(*row, rows, row - 1).is_lt())
             .collect(),
     }
 }
@@ -60,10 +61,14 @@ pub(crate) fn sort_order(keys: &Keys) -> Vec<u32> {
     match keys {
         Keys::Short(keys) => sorted(keys),
         Keys::Long(keys) => sorted(keys),
-        Keys::Rows(rows) => {
-            let mut order: Vec<u32> = (0..keys.len() as u32).collect();
-            order.sort_by(|a, b| rows.data(*a as usize).cmp(rows.data(*b as usize)));
-            order
+        Keys::Headed(keys) => {
+            let mut pairs: Vec<(u128, u32)> = keys.heads().iter().copied().zip(0..).collect();
+            pairs.sort_unstable_by(|(head, row), (other_head, other_row)| {
+                let other = (*other_row as usize, *other_head);
+                let order = keys.compare((*row as usize, *head), keys, other);
+                order.then(row.cmp(other_row))
+            });
+            pairs.into_iter().map(|(_, row)| row).collect()
         }
     }
 }
@@ -77,6 +82,6 @@ pub(crate) fn taken(keys: &Keys, picks: &[u32]) -> Keys {
         Keys::Long(keys) => Keys::Long(ScalarBuffer::from_iter(
             picks.iter().map(|row| keys[*row as usize]),
         )),
-        Keys::Rows(keys) => Keys::Rows(keys.taken(picks)),
+        Keys::Headed(keys) => Keys::Headed(keys.taken(picks)),
     }
 }

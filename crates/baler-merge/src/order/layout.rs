@@ -7,12 +7,15 @@
 //! nulls first: null is 0 and codes move up by one        nulls last: null is the code after the greatest
 //! ```
 //!
-//! All in 64 bits, else all in 128, else arrow's row format, which holds anything. A layout is made once for a job: keys of
-//! two layouts do not compare.
+//! All in 64 bits, else all in 128, else as much as fits into 128 as a head, and the columns that it does not hold whole
+//! beside it. A layout is made once for a job: keys of two layouts do not compare.
 
-use super::keys::{Keys, RowKeys};
+use super::field::Field;
+use super::headed::HeadedKeys;
+use super::keys::Keys;
 use super::observe::{Seen, Values};
 use super::pack::packed;
+use super::parts::PartForm;
 use super::visit::plain_column;
 use crate::error::MergeError;
 use crate::sort_key::SortKey;
@@ -31,13 +34,19 @@ enum Form {
     /// With the bits of the rule's key, if there is one.
     Short(Vec<Field>, u64),
     Long(Vec<Field>, u128),
-    Rows(Box<RowForm>),
+    Headed(Headed),
 }
 
-struct RowForm {
-    order: SortKey,
-    /// The rule's key, where it is less than the sort key.
-    group: Option<SortKey>,
+/// How keys of more than 128 bits are written.
+struct Headed {
+    /// The first columns; the last of them may be cut.
+    head: Vec<Field>,
+    /// The bits of the rule's key in the head.
+    mask: u128,
+    /// The columns that the head does not hold whole: the last ones.
+    parts: Vec<PartForm>,
+    /// Parts that belong to the rule's key.
+    group_parts: usize,
 }
 
 /// Which form keys have.
@@ -45,41 +54,7 @@ struct RowForm {
 pub(super) enum Mask {
     Short(u64),
     Long(u128),
-    Rows,
-}
-
-/// How one column is written.
-#[derive(Debug)]
-pub(super) struct Field {
-    pub(super) code: Code,
-    /// The greatest code, nulls aside.
-    pub(super) code_max: u128,
-    /// Bits of the greatest code, nulls counted in.
-    pub(super) bits: u32,
-    pub(super) nulls: Nulls,
-    pub(super) descending: bool,
-}
-
-#[derive(Debug)]
-pub(super) enum Code {
-    /// Nothing but nulls.
-    Nothing,
-    Numbers {
-        min: u128,
-    },
-    Bytes {
-        prefix: Vec<u8>,
-        shortest: usize,
-        longest: usize,
-        length_bits: u32,
-    },
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Nulls {
-    None,
-    First,
-    Last,
+    Headed(u128),
 }
 
 impl Layout {
@@ -89,19 +64,20 @@ impl Layout {
         group: Option<usize>,
         columns: &[Seen],
     ) -> Result<Self, MergeError> {
-        let fields: Option<Vec<Field>> = columns.iter().zip(sort).map(Field::of).collect();
         let group_columns = group.unwrap_or(sort.len());
+        let pairs = columns.iter().zip(sort);
+        let fields: Option<Vec<Field>> = pairs.map(|(seen, sort)| Field::whole(seen, sort)).collect();
+        let bits = |fields: &[Field]| -> u32 { fields.iter().map(|field| field.bits).sum() };
         let form = match fields {
-            Some(fields) => {
-                let bits: u32 = fields.iter().map(|field| field.bits).sum();
-                let rest: u32 = fields.iter().skip(group_columns).map(|field| field.bits).sum();
-                match bits {
-                    0..=64 => Form::Short(fields, u64::MAX.checked_shl(rest).unwrap_or(0)),
-                    65..=128 => Form::Long(fields, u128::MAX.checked_shl(rest).unwrap_or(0)),
-                    _ => Form::rows(schema, sort, group_columns)?,
-                }
+            Some(fields) if bits(&fields) <= u64::BITS => {
+                let rest = bits(&fields[group_columns..]);
+                Form::Short(fields, u64::MAX.checked_shl(rest).unwrap_or(0))
             }
-            None => Form::rows(schema, sort, group_columns)?,
+            Some(fields) if bits(&fields) <= u128::BITS => {
+                let rest = bits(&fields[group_columns..]);
+                Form::Long(fields, u128::MAX.checked_shl(rest).unwrap_or(0))
+            }
+            _ => Form::Headed(Headed::new(schema, sort, group_columns, columns)?),
         };
         Ok(Self {
             form,
@@ -118,7 +94,7 @@ impl Layout {
         match &self.form {
             Form::Short(_, mask) => Mask::Short(*mask),
             Form::Long(_, mask) => Mask::Long(*mask),
-            Form::Rows(_) => Mask::Rows,
+            Form::Headed(form) => Mask::Headed(form.mask),
         }
     }
 
@@ -127,7 +103,7 @@ impl Layout {
         match &self.form {
             Form::Short(..) => Some(8),
             Form::Long(..) => Some(16),
-            Form::Rows(_) => None,
+            Form::Headed(_) => None,
         }
     }
 
@@ -141,83 +117,69 @@ impl Layout {
         match &self.form {
             Form::Short(fields, _) => Ok(Keys::Short(packed::<u64>(fields, &columns)?.into())),
             Form::Long(fields, _) => Ok(Keys::Long(packed::<u128>(fields, &columns)?.into())),
-            Form::Rows(form) => {
-                let groups = form
-                    .group
-                    .as_ref()
-                    .map(|group| group.keys_of(&columns[..group.sort().len()]))
-                    .transpose();
-                let order = form.order.keys_of(&columns).map_err(|why| odd(&why))?;
-                Ok(Keys::Rows(RowKeys::new(order, groups.map_err(|why| odd(&why))?)))
-            }
+            Form::Headed(form) => Ok(Keys::Headed(form.pack(&columns)?)),
         }
     }
 }
 
-impl Form {
-    fn rows(schema: &Schema, sort: &[SortColumn], group_columns: usize) -> Result<Self, MergeError> {
-        let key = |columns: &[SortColumn]| SortKey::new(schema, columns.to_vec(), &Rule::KeepAll);
-        let group = (group_columns < sort.len())
-            .then(|| key(&sort[..group_columns]))
-            .transpose()?;
-        Ok(Form::Rows(Box::new(RowForm {
-            order: key(sort)?,
-            group,
-        })))
-    }
-}
-
-impl Field {
-    /// Nothing if the values need more than 128 bits.
-    fn of((seen, sort): (&Seen, &SortColumn)) -> Option<Self> {
-        let (code, code_max) = match &seen.values {
-            Values::None => (Code::Nothing, 0),
-            Values::Numbers { min, max } => (Code::Numbers { min: *min }, max - min),
-            Values::Bytes {
-                prefix,
-                shortest,
-                longest,
-            } => {
-                let length_bits = usize::BITS - (longest - shortest).leading_zeros();
-                let bits = u32::try_from(longest - prefix.len()).ok()?.checked_mul(8)? + length_bits;
-                let code_max = match bits {
-                    0..=127 => (1 << bits) - 1,
-                    128 => u128::MAX,
-                    _ => return None,
-                };
-                let code = Code::Bytes {
-                    prefix: prefix.clone(),
-                    shortest: *shortest,
-                    longest: *longest,
-                    length_bits,
-                };
-                (code, code_max)
-            }
-            Values::Others => return None,
+impl Headed {
+    fn new(
+        schema: &Schema,
+        sort: &[SortColumn],
+        group_columns: usize,
+        columns: &[Seen],
+    ) -> Result<Self, MergeError> {
+        let (mut head, mut bits_left) = (Vec::new(), u128::BITS);
+        let mut pairs = columns.iter().zip(sort).peekable();
+        let fits = |(seen, sort): &(&Seen, &SortColumn), bits| {
+            Field::whole(seen, sort).filter(|field| field.bits <= bits)
         };
-        let nulls = match (seen.nulls, sort.nulls_first) {
-            (false, _) => Nulls::None,
-            (true, true) => Nulls::First,
-            (true, false) => Nulls::Last,
-        };
-        // A column of nulls alone has one key: no bit is spent on it.
-        let only_nulls = matches!(code, Code::Nothing);
-        let greatest = code_max.checked_add(u128::from(seen.nulls && !only_nulls))?;
-        Some(Self {
-            code,
-            code_max,
-            bits: u128::BITS - greatest.leading_zeros(),
-            nulls,
-            descending: sort.descending,
+        while let Some(field) = pairs.peek().and_then(|pair| fits(pair, bits_left)) {
+            bits_left -= field.bits;
+            head.push(field);
+            pairs.next();
+        }
+        let whole = head.len();
+        head.extend(
+            pairs
+                .peek()
+                .and_then(|(seen, sort)| Field::cut(seen, sort, bits_left)),
+        );
+        let parts = pairs.map(|(seen, sort)| part_form(schema, seen, sort));
+        let rest: u32 = head.iter().skip(group_columns).map(|field| field.bits).sum();
+        Ok(Self {
+            mask: u128::MAX.checked_shl(rest).unwrap_or(0),
+            head,
+            parts: parts.collect::<Result<_, _>>()?,
+            group_parts: group_columns.saturating_sub(whole),
         })
     }
 
-    pub(super) fn null_code(&self) -> u128 {
-        match (&self.code, self.nulls) {
-            (Code::Nothing, _) | (_, Nulls::None | Nulls::First) => 0,
-            (_, Nulls::Last) => self.code_max + 1,
-        }
+    fn pack(&self, columns: &[ArrayRef]) -> Result<HeadedKeys, MergeError> {
+        let heads = packed(&self.head, columns)?;
+        let columns = &columns[columns.len() - self.parts.len()..];
+        let parts = self
+            .parts
+            .iter()
+            .zip(columns)
+            .map(|(form, column)| form.part(column));
+        let parts = parts.collect::<Result<Vec<_>, _>>()?;
+        Ok(HeadedKeys::new(heads, parts, self.group_parts))
     }
+}
+
+fn part_form(schema: &Schema, seen: &Seen, sort: &SortColumn) -> Result<PartForm, MergeError> {
+    if let Values::Bytes { .. } = seen.values {
+        return Ok(PartForm::Bytes(sort.clone()));
+    }
+    Ok(match Field::whole(seen, sort) {
+        Some(field) => PartForm::Code(field),
+        None => PartForm::Row(Box::new(SortKey::new(
+            schema,
+            vec![sort.clone()],
+            &Rule::KeepAll,
+        )?)),
+    })
 }
 
 pub(super) fn odd(why: &ArrowError) -> MergeError {

@@ -1,7 +1,7 @@
 //! The merge order, found from the key columns alone. Pure: no file is read here and no other column is seen.
 //!
 //! ```text
-//! key columns ──▶ Observed (each batch, any thread) ──▶ Layout (once a job) ──▶ Keys: u64, u128 or arrow's rows
+//! key columns ──▶ Observed (each batch, any thread) ──▶ Layout (once a job) ──▶ Keys: u64, u128, or u128 and more
 //!                                                                               │
 //!   lanes: sorted stretches, numbered in the order of their inputs ◀────────────┘
 //!     │
@@ -9,18 +9,25 @@
 //! ```
 //!
 //! Each window takes the next rows of each lane, all of them, in lane order: an order says "three rows of lane 7, one of lane 2"
-//! and needs no row numbers. Modules in reading order: keys (`keys`, `observe`, `layout`, `pack`, `visit`), lanes (`lanes`), the result
-//! (`runs`), the merge (`merge`, `place`, `tree`, `chunk`, `cascade`, `judge`), its proof (`verify`), and the cutting of jobs (`ranges`).
+//! and needs no row numbers. Modules in reading order: keys (`keys`, `forms`, `headed`, `observe`, `layout`, `field`, `pack`, `parts`,
+//! `visit`), lanes (`lanes`), the result (`runs`), the merge (`merge`, `place`, `by_runs`, `tree`, `by_chunks`, `chunk`, `cascade`,
+//! `judge`), its proof (`verify`), and the cutting of jobs (`ranges`).
 
+mod field;
+mod forms;
+mod headed;
 mod keys;
 mod layout;
 mod observe;
 mod pack;
+mod parts;
 mod visit;
 
 mod lanes;
 mod runs;
 
+mod by_chunks;
+mod by_runs;
 mod cascade;
 mod chunk;
 mod gallop;

@@ -1,6 +1,7 @@
 //! Writes keys in a layout: column by column, each code below those before it.
 
-use super::layout::{Code, Field, Nulls, odd};
+use super::field::{Code, Field, Nulls};
+use super::layout::odd;
 use super::visit::{Visit, visit};
 use crate::error::MergeError;
 use arrow::array::*;
@@ -84,13 +85,13 @@ impl<W: PackedWord> Visit for Pack<'_, W> {
         values: &PrimitiveArray<T>,
         code: impl Fn(T::Native) -> u64,
     ) {
-        let Code::Numbers { min } = &self.field.code else {
+        let Code::Numbers { min, shift } = self.field.code else {
             return self.only_nulls(values);
         };
-        let (min, max) = (*min as u64, self.field.code_max as u64);
+        let (min, max) = (min as u64, self.field.code_max as u64);
         let native = values.values();
         self.append(values.nulls(), |row| {
-            let code = code(native[row]).wrapping_sub(min);
+            let code = code(native[row]).wrapping_sub(min) >> shift;
             (W::from_short(code), code <= max)
         });
     }
@@ -100,37 +101,44 @@ impl<W: PackedWord> Visit for Pack<'_, W> {
         values: &PrimitiveArray<T>,
         code: impl Fn(T::Native) -> u128,
     ) {
-        let Code::Numbers { min } = &self.field.code else {
+        let Code::Numbers { min, shift } = self.field.code else {
             return self.only_nulls(values);
         };
-        let (min, max) = (*min, self.field.code_max);
+        let max = self.field.code_max;
         let native = values.values();
         self.append(values.nulls(), |row| {
-            let code = code(native[row]).wrapping_sub(min);
+            let code = code(native[row]).wrapping_sub(min) >> shift;
             (W::narrow(code), code <= max)
         });
     }
 
     fn bytes<'a>(&mut self, values: &'a dyn Array, value: impl Fn(usize) -> &'a [u8]) {
-        let Code::Bytes {
-            prefix,
-            shortest,
-            longest,
-            length_bits,
-        } = &self.field.code
-        else {
-            return self.only_nulls(values);
-        };
-        let width = longest - prefix.len();
-        self.append(values.nulls(), |row| {
-            let value = value(row);
-            if value.len() < *shortest || value.len() > *longest || !value.starts_with(prefix) {
-                return (W::default(), false);
+        match &self.field.code {
+            Code::Bytes {
+                prefix,
+                shortest,
+                longest,
+                length_bits,
+            } => {
+                let width = longest - prefix.len();
+                self.append(values.nulls(), |row| {
+                    let value = value(row);
+                    if value.len() < *shortest || value.len() > *longest || !value.starts_with(prefix) {
+                        return (W::default(), false);
+                    }
+                    let rest = W::from_bytes(&value[prefix.len()..], width);
+                    let length = W::from_short((value.len() - shortest) as u64);
+                    (rest.pushed(length, *length_bits), true)
+                });
             }
-            let rest = W::from_bytes(&value[prefix.len()..], width);
-            let length = W::from_short((value.len() - shortest) as u64);
-            (rest.pushed(length, *length_bits), true)
-        });
+            Code::Beginning { prefix, width } => {
+                self.append(values.nulls(), |row| match value(row).strip_prefix(&prefix[..]) {
+                    Some(rest) => (W::from_bytes(rest, *width), true),
+                    None => (W::default(), false),
+                });
+            }
+            _ => self.only_nulls(values),
+        }
     }
 
     fn nulls(&mut self, rows: usize) {
@@ -151,7 +159,7 @@ pub(super) trait PackedWord: Copy + Default {
     /// The low bits.
     fn narrow(value: u128) -> Self;
     fn from_short(value: u64) -> Self;
-    /// Bytes, big end first, in the highest of `width` bytes.
+    /// The first `width` bytes, big end first; zeros where there are fewer.
     fn from_bytes(bytes: &[u8], width: usize) -> Self;
     /// `code` in `bits` new low bits.
     fn pushed(self, code: Self, bits: u32) -> Self;
@@ -169,8 +177,14 @@ macro_rules! packed_word {
                 value.into()
             }
             fn from_bytes(bytes: &[u8], width: usize) -> Self {
-                let mut word = [0; size_of::<$word>()];
-                word[..bytes.len()].copy_from_slice(bytes);
+                let word = match bytes.first_chunk() {
+                    Some(word) => *word,
+                    None => {
+                        let mut word = [0; size_of::<$word>()];
+                        word[..bytes.len()].copy_from_slice(bytes);
+                        word
+                    }
+                };
                 let unused = <$word>::BITS - 8 * width as u32;
                 <$word>::from_be_bytes(word)
                     .checked_shr(unused)

@@ -1,7 +1,8 @@
 //! Where each lane of a merge is, and which of two comes first.
 
+use super::forms::KeyColumn;
 use super::judge::Ages;
-use super::keys::{KeyColumn, mixed};
+use super::keys::mixed;
 use super::lanes::KeyLane;
 use crate::error::MergeError;
 use std::cmp::Ordering;

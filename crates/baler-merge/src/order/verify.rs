@@ -3,8 +3,10 @@
 //! Every row of every lane comes out once; keys do not descend, and equal ones come in lane order; without a rule nothing is
 //! dropped; under last write wins each key keeps one row, its newest, and no window ends inside a key.
 
+use super::forms::{KeyColumn, Packed};
+use super::headed::HeadedKeys;
 use super::judge::{Age, Ages};
-use super::keys::{KeyColumn, Packed, RowKeys, mixed};
+use super::keys::mixed;
 use super::lanes::KeyLane;
 use super::layout::{Layout, Mask};
 use super::runs::{Order, Run};
@@ -16,7 +18,7 @@ pub(crate) struct Verifier<'a>(Form<'a>);
 enum Form<'a> {
     Short(Typed<'a, Packed<u64>>),
     Long(Typed<'a, Packed<u128>>),
-    Rows(Typed<'a, RowKeys>),
+    Headed(Typed<'a, HeadedKeys>),
 }
 
 impl<'a> Verifier<'a> {
@@ -26,7 +28,7 @@ impl<'a> Verifier<'a> {
         Self(match layout.mask() {
             Mask::Short(mask) => Form::Short(Typed::new(lanes, keyed.then_some(mask))),
             Mask::Long(mask) => Form::Long(Typed::new(lanes, keyed.then_some(mask))),
-            Mask::Rows => Form::Rows(Typed::new(lanes, keyed.then_some(0))),
+            Mask::Headed(mask) => Form::Headed(Typed::new(lanes, keyed.then_some(mask))),
         })
     }
 
@@ -35,7 +37,7 @@ impl<'a> Verifier<'a> {
         match &mut self.0 {
             Form::Short(typed) => typed.check(order),
             Form::Long(typed) => typed.check(order),
-            Form::Rows(typed) => typed.check(order),
+            Form::Headed(typed) => typed.check(order),
         }
     }
 
@@ -44,7 +46,7 @@ impl<'a> Verifier<'a> {
         match self.0 {
             Form::Short(typed) => typed.finish(),
             Form::Long(typed) => typed.finish(),
-            Form::Rows(typed) => typed.finish(),
+            Form::Headed(typed) => typed.finish(),
         }
     }
 }

@@ -55,14 +55,14 @@ fn overlap() -> Shape {
     }
 }
 
-/// Every lane has random keys of twelve digits, below `keys`, and what follows.
-fn upsert(name: &'static str, keys: u64, suffix: &str, keyed: bool) -> Shape {
+/// Every lane has random keys, of as many as there are, written in an order that is theirs.
+fn upsert(name: &'static str, keys: u64, keyed: bool, text: impl Fn(u64) -> String) -> Shape {
     let mut random = Random(11);
     let lanes = (0..LANES as i64).map(|lane| {
         let mut keys: Vec<u64> = (0..ROWS).map(|_| random.below(keys)).collect();
         keys.sort_unstable();
         keys.dedup();
-        let texts = StringArray::from_iter_values(keys.iter().map(|key| format!("{key:012}{suffix}")));
+        let texts = StringArray::from_iter_values(keys.iter().copied().map(&text));
         let columns: Vec<ArrayRef> = vec![Arc::new(texts)];
         (columns, versions(lane, keys.len()))
     });
@@ -146,8 +146,28 @@ fn measure(shape: &Shape) {
 #[ignore = "prints figures; only a release build tells anything"]
 fn figures() {
     measure(&overlap());
-    measure(&upsert("upsert", 4_000_000, "", true));
-    measure(&upsert("upsert, all", 4_000_000, "", false));
-    measure(&upsert("unique", 1_000_000_000_000, "", true));
-    measure(&upsert("long", 1_000_000_000_000, "-and some more", true));
+    let digits = |key: u64| format!("{key:012}");
+    measure(&upsert("upsert", FEW, true, digits));
+    measure(&upsert("upsert, all", FEW, false, digits));
+    measure(&upsert("unique", MANY, true, digits));
+    measure(&upsert("long", MANY, true, |key| {
+        format!("{key:012}-and some more")
+    }));
+    measure(&upsert("uuid", MANY, true, |key| uuid(key, MANY)));
+    measure(&upsert("uuid, upsert", FEW, true, |key| uuid(key, FEW)));
+    measure(&upsert("tied", MANY, true, |key| {
+        format!("{:05}/some/long/way/{key:012}", key / (MANY / 1000))
+    }));
+}
+
+const FEW: u64 = 4_000_000;
+const MANY: u64 = 1_000_000_000_000;
+
+/// A UUID for each of some keys, in their order.
+fn uuid(key: u64, keys: u64) -> String {
+    let high = ((u128::from(key) << 64) / u128::from(keys)) as u64;
+    let text = format!("{high:016x}{:016x}", Random(key).below(u64::MAX));
+    let part = |from, to| &text[from..to];
+    let (time, clock) = ([part(0, 8), part(8, 12), part(12, 16)], part(16, 20));
+    format!("{}-{}-{}-{clock}-{}", time[0], time[1], time[2], part(20, 32))
 }

@@ -1,5 +1,6 @@
 //! Packed keys compare as the rows do.
 
+use super::super::forms::KeyColumn;
 use super::super::*;
 use super::values::{array, numbers, sorting, types};
 use crate::adapt::strict_cast;
@@ -166,6 +167,21 @@ fn short_strings_are_packed_and_long_ones_are_not() {
 }
 
 #[test]
+fn what_all_long_keys_begin_with_takes_no_room_in_their_heads() {
+    let key = |number: u32| format!("https://example.com/accounts/{number:012}/profile/of/the/owner");
+    let texts: ArrayRef = Arc::new(StringArray::from_iter_values((0..500).map(key)));
+    let (_, keys) = packed(
+        &schema(&[("a", &DataType::Utf8)]),
+        &[SortColumn::ascending("a")],
+        &[texts],
+    );
+    let Keys::Headed(keys) = keys else {
+        panic!("keys of {} bytes have heads", key(0).len());
+    };
+    assert!(keys.heads().is_sorted_by(|a, b| a < b));
+}
+
+#[test]
 fn a_key_that_was_not_observed_is_never_packed_wrongly() {
     let of_type = DataType::Utf8;
     let schema = schema(&[("a", &of_type)]);
@@ -182,6 +198,15 @@ fn a_key_that_was_not_observed_is_never_packed_wrongly() {
             .pack(&[Arc::new(StringArray::from(vec![None::<&str>]))])
             .is_err()
     );
+    let (layout, _) = packed(
+        &schema,
+        &[SortColumn::ascending("a")],
+        &[strings(&[
+            "a key of more than sixteen bytes, and that is a long one",
+            "a key of more than sixteen bytes, but this is a longer one",
+        ])],
+    );
+    assert!(layout.pack(&[strings(&["b"])]).is_err());
     let of_type = DataType::Int64;
     let schema = self::schema(&[("a", &of_type)]);
     let number = |value: i64| -> ArrayRef { Arc::new(Int64Array::from(vec![value])) };

@@ -16,7 +16,10 @@ type Row = (i64, i64, Option<i64>);
 pub(super) enum Shape {
     Short,
     Long,
-    Rows,
+    /// Strings of many lengths that begin alike.
+    Strings,
+    /// Strings of which eight and eight agree in so many of the bytes after the common beginning, and more.
+    Tied(usize),
 }
 
 fn columns(shape: Shape, rows: &[Row]) -> Vec<ArrayRef> {
@@ -26,9 +29,13 @@ fn columns(shape: Shape, rows: &[Row]) -> Vec<ArrayRef> {
         Shape::Long => Arc::new(Decimal128Array::from_iter_values(
             keys.map(|key| i128::from(key) << 90),
         )),
-        Shape::Rows => Arc::new(StringArray::from_iter_values(
+        Shape::Strings => Arc::new(StringArray::from_iter_values(
             keys.map(|key| format!("{key:040}-{}", "x".repeat(key as usize))),
         )),
+        Shape::Tied(bytes) => Arc::new(StringArray::from_iter_values(keys.map(|key| {
+            let (alike, ending) = ("=".repeat(bytes), "x".repeat(key as usize % 5));
+            format!("{:06}{alike}{key:06}{ending}", key / 8)
+        }))),
     };
     let rest = Int64Array::from_iter_values(rows.iter().map(|row| row.1));
     vec![key, Arc::new(rest)]
@@ -141,7 +148,12 @@ pub(super) fn expanded(windows: &[Order]) -> Vec<(usize, bool)> {
 }
 
 fn shape() -> impl Strategy<Value = Shape> {
-    prop_oneof![Just(Shape::Short), Just(Shape::Long), Just(Shape::Rows)]
+    prop_oneof![
+        Just(Shape::Short),
+        Just(Shape::Long),
+        Just(Shape::Strings),
+        prop::sample::select(vec![0, 8, 16, 32, 100]).prop_map(Shape::Tied),
+    ]
 }
 
 fn pace() -> impl Strategy<Value = Option<Pace>> {
@@ -154,7 +166,7 @@ fn inputs(keys: i64) -> impl Strategy<Value = Vec<Vec<Row>>> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(600))]
+    #![proptest_config(ProptestConfig::with_cases(1000))]
     #[test]
     fn any_lanes_in_any_windows_come_out_as_if_sorted_together(
         inputs in prop_oneof![inputs(3), inputs(12), inputs(200)],
@@ -197,7 +209,7 @@ fn run_free_stretches_and_runs_in_one_job_find_one_order() {
             rows.extend((0..1_000).map(|row| (40_000 + row / 50, lane, Some(0))));
             inputs.push(rows);
         }
-        for shape in [Shape::Short, Shape::Long] {
+        for shape in [Shape::Short, Shape::Long, Shape::Tied(0), Shape::Tied(32)] {
             let job = Job::new(shape, &inputs, keyed, 700);
             let windows = job.merged(17_000, None);
             let by_runs = expanded(&job.merged(17_000, Some(Pace::Runs)));

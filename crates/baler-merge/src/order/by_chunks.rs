@@ -1,0 +1,92 @@
+//! Merging by chunks: the rows of all lanes up to a common place go through a cascade over their heads; where heads do not
+//! tell rows apart, whole keys do.
+
+use super::chunk::{judge_chunk, next_chunk, push_kept};
+use super::forms::KeyColumn;
+use super::merge::{PROBE_ROWS, Pace, RUN_ROWS_GALLOPED, Typed};
+use super::place::Lane;
+use super::runs::Order;
+use crate::error::MergeError;
+use std::cmp::Ordering;
+
+impl<C: KeyColumn> Typed<'_, C> {
+    /// Takes the rows of all lanes up to a common place; chooses the way to go on.
+    pub(super) fn by_chunk(&mut self, order: &mut Order, rows_max: usize) -> Result<(), MergeError> {
+        let Some(counts) = next_chunk(&self.lanes, rows_max) else {
+            return self.by_runs(order, rows_max.min(PROBE_ROWS));
+        };
+        self.cascade.clear();
+        for (number, rows) in &counts {
+            let lane = &self.lanes[*number as usize];
+            let heads = lane.block.as_ref().map_or(&[][..], |block| block.keys.heads());
+            let keys = &heads[lane.at..lane.at + rows];
+            self.cascade.push(*number, keys);
+        }
+        let (keys, lanes) = self.cascade.merge();
+        let rows = lanes.len();
+        if !C::EXACT {
+            self.rows_at.clear();
+            self.rows_at.extend(self.lanes.iter().map(|lane| lane.at));
+            settle_ties(&self.lanes, &mut self.rows_at, keys, lanes);
+        }
+        let runs = match &mut self.judge {
+            None => push_kept(order, lanes),
+            Some(judge) => {
+                self.rows_at.clear();
+                self.rows_at.extend(self.lanes.iter().map(|lane| lane.at));
+                judge_chunk(judge, order, &self.lanes, &mut self.rows_at, (keys, lanes))
+            }
+        };
+        for (number, rows) in counts {
+            let number = number as usize;
+            self.arrive(number, self.lanes[number].at + rows)?;
+        }
+        self.tree_stands = false;
+        if rows > runs * RUN_ROWS_GALLOPED * 2 {
+            self.pace = Pace::Runs;
+        }
+        Ok(())
+    }
+}
+
+/// Puts rows of equal head, which came out in lane order, into the order of their whole keys. `rows_at` says where each lane is
+/// before the chunk.
+fn settle_ties<C: KeyColumn>(
+    lanes: &[Lane<'_, C>],
+    rows_at: &mut [usize],
+    heads: &[C::Head],
+    numbers: &mut [u32],
+) {
+    let compare = |(lane, row): &(u32, usize), (other, other_row): &(u32, usize)| match (
+        &lanes[*lane as usize].block,
+        &lanes[*other as usize].block,
+    ) {
+        (Some(a), Some(b)) => {
+            let (head, other_head) = (a.keys.head(*row), b.keys.head(*other_row));
+            a.keys.compare((*row, head), &b.keys, (*other_row, other_head))
+        }
+        _ => Ordering::Equal,
+    };
+    let mut tied: Vec<(u32, usize)> = Vec::new();
+    let mut numbers = numbers;
+    for stretch in heads.chunk_by(|a, b| a == b) {
+        let (these, rest) = numbers.split_at_mut(stretch.len());
+        numbers = rest;
+        if let [number] = these {
+            rows_at[*number as usize] += 1;
+            continue;
+        }
+        tied.clear();
+        for number in &*these {
+            tied.push((*number, rows_at[*number as usize]));
+            rows_at[*number as usize] += 1;
+        }
+        // Stable, so that equal keys stay in lane order. Versions of one key are in order already.
+        if !tied.is_sorted_by(|a, b| compare(a, b).is_le()) {
+            tied.sort_by(compare);
+            for (number, (lane, _)) in these.iter_mut().zip(&tied) {
+                *number = *lane;
+            }
+        }
+    }
+}
