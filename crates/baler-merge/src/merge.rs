@@ -14,7 +14,7 @@ use crate::plan::{Shares, widths};
 use crate::report::{Dropped, InputReport, OutputReport, Report};
 use crate::row_time::Times;
 use crate::schema::unite;
-use crate::settings::properties;
+use crate::settings::{bloomed, properties};
 use crate::shelf::{Shelf, Shelved};
 use crate::sieve::Sieve;
 use crate::sort_key::asked_sort;
@@ -224,15 +224,18 @@ impl Job<'_> {
         };
         let lanes = self.shelf.lanes().len();
         let block_rows = self.shares.block_rows(lanes, layouts.row_bytes());
-        let keys = || -> Vec<Box<dyn KeyLane + '_>> {
-            let lane = |lane| LaneKeys::new(self.shelf, sort, layouts, lane, block_rows);
-            (0..lanes)
-                .map(|number| Box::new(lane(number)) as Box<dyn KeyLane>)
-                .collect()
-        };
-        let merger = Box::new(Merger::new(&layouts.order, keys())?);
-        let keyed = self.spec.rule != Rule::KeepAll;
-        let verifier = keyed.then(|| Box::new(Verifier::new(&layouts.order, keys())));
+        let (mut keys, mut echoes): (Vec<Box<dyn KeyLane + '_>>, Vec<Box<dyn KeyLane + '_>>) =
+            Default::default();
+        for lane in 0..lanes {
+            let mut lane = LaneKeys::new(self.shelf, sort, layouts, lane, block_rows);
+            if self.spec.rule != Rule::KeepAll {
+                echoes.push(Box::new(lane.echo()));
+            }
+            keys.push(Box::new(lane));
+        }
+        let merger = Box::new(Merger::new(&layouts.order, keys)?);
+        let verifier =
+            (self.spec.rule != Rule::KeepAll).then(|| Box::new(Verifier::new(&layouts.order, echoes)));
         Ok(Source::Merged(merger, verifier))
     }
 
@@ -265,7 +268,8 @@ impl Job<'_> {
             .map(|column| Times::of(schema, column));
         let times = times.transpose().map_err(MergeError::Spec)?.flatten();
         let key = self.order.map(|(sort, _)| &sort.key);
-        let properties = properties(schema, self.spec, key)?;
+        let blooms = bloomed(&self.context.files);
+        let properties = properties(schema, self.spec, key, &blooms)?;
         // Nothing is written to this one: it knows how a file of this schema is written.
         let model = ArrowWriter::try_new(Vec::new(), Arc::clone(schema), Some(properties));
         let (file, factory) = model
@@ -285,6 +289,7 @@ impl Job<'_> {
             times,
             leaves: leaves_of(file.schema_descr()),
             codec: self.spec.codec,
+            blooms,
         };
         Ok((shape, encoder))
     }
