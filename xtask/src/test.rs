@@ -22,6 +22,7 @@ Environment:
   BALER_PYTHON      set for `cargo test`: a Python with duckdb, pyarrow and numpy
   BALER_SEAWEED     set for `cargo test`: the `weed` binary of SeaweedFS
   BALER_AZURITE     set for `cargo test`: the script that starts Azurite
+  BALER_NODE        set for `cargo test`: the Node.js that runs it
   CARGO_TARGET_DIR  where to build, and to install tools";
 
 const SEED_IN_CI: &str = "20261116";

@@ -36,6 +36,12 @@ pub(crate) const STORES: Venv = Venv {
     requirements: "xtask/stores/requirements.txt",
 };
 
+/// Node.js, for machines that have none.
+pub(crate) const NODE: Venv = Venv {
+    name: "venv-node",
+    requirements: "xtask/stores/requirements-node.txt",
+};
+
 impl Venv {
     /// The environment's interpreter; installs what is missing.
     pub(crate) fn python(self, workspace: &Workspace) -> Result<PathBuf> {

@@ -11,15 +11,31 @@ use arrow::datatypes::DataType;
 use arrow::util::display::{ArrayFormatter, FormatOptions};
 use parquet::arrow::arrow_reader::statistics::StatisticsConverter;
 use parquet::basic::Type;
+use std::ops::Range;
 
 /// Bounds of the keys of all rows, or nothing if the footer does not tell.
 pub(crate) fn key_range(file: &OpenFile, sort: &[SortColumn]) -> Option<KeyRange> {
-    if sort.is_empty() || file.rows() == 0 {
+    if file.rows() == 0 {
+        return None;
+    }
+    range_of(sort, |name| Ends::of(file, name))
+}
+
+/// The same of one row group.
+pub(crate) fn row_group_key_range(file: &OpenFile, group: usize, sort: &[SortColumn]) -> Option<KeyRange> {
+    if file.footer().row_groups().get(group)?.num_rows() == 0 {
+        return None;
+    }
+    range_of(sort, |name| Ends::of_groups(file, name, group..group + 1))
+}
+
+fn range_of(sort: &[SortColumn], ends: impl Fn(&str) -> Option<Ends>) -> Option<KeyRange> {
+    if sort.is_empty() {
         return None;
     }
     let (mut min, mut max) = (Bound::new(), Bound::new());
     for column in sort {
-        let ends = Ends::of(file, &column.name)?;
+        let ends = ends(&column.name)?;
         // A null stands where nulls stand; otherwise the key begins with the least value, or the greatest if descending.
         let (first, last) = if column.descending {
             (ends.greatest(), ends.least())
@@ -96,11 +112,16 @@ impl Ends {
     };
 
     fn of(file: &OpenFile, name: &str) -> Option<Self> {
+        Ends::of_groups(file, name, 0..file.footer().num_row_groups())
+    }
+
+    fn of_groups(file: &OpenFile, name: &str, among: Range<usize>) -> Option<Self> {
         let Some((_, field)) = file.schema().column_with_name(name) else {
             return Some(Ends::NULLS);
         };
         let footer = file.footer();
-        let groups = || footer.row_groups().iter().filter(|group| group.num_rows() > 0);
+        let among = &footer.row_groups()[among];
+        let groups = || among.iter().filter(|group| group.num_rows() > 0);
         let parquet = footer.file_metadata().schema_descr();
         let converter = StatisticsConverter::try_new(name, file.schema(), parquet).ok()?;
         let converter = converter.with_missing_null_counts_as_zero(false);

@@ -47,7 +47,8 @@ impl Azurite {
             return Ok(None);
         };
         let [port] = ports::free()?;
-        let mut command = Command::new("node");
+        let node = std::env::var_os("BALER_NODE").unwrap_or_else(|| "node".into());
+        let mut command = Command::new(node);
         command.arg(main).arg("--location").arg(directory);
         command.args(["--blobHost", "127.0.0.1", "--blobPort", &port.to_string()]);
         command.args(["--silent", "--disableTelemetry", "--skipApiVersionCheck"]);

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use baler_core::file::{Digest, KeyRange};
+use baler_core::file::{Digest, File, FilePath, Identity, KeyRange, Level, Origin};
+use baler_core::ids::{Partition, Sequence};
 use baler_core::job::{Dropped, Job};
 use baler_core::table::{Codec, MergeSpec, Rule, SortColumn, TableSpec};
 use baler_core::time::{RowTime, TimeRange};
@@ -137,6 +138,24 @@ impl Asked {
             constants: &self.constants,
         };
         baler_merge::inspect(input, &asked)
+    }
+}
+
+/// A file that somebody else wrote, as its footer describes it.
+pub fn foreign_file(path: FilePath, identity: Identity, partition: Partition, facts: &Facts) -> File {
+    File {
+        partition,
+        path,
+        identity,
+        level: Level(0),
+        rows: facts.rows,
+        keys: facts.keys.as_ref().map(key_range_of),
+        times: facts.times.map(times_of),
+        digest: None,
+        checksum: None,
+        origin: Origin::Foreign,
+        added: Sequence(0),
+        apart: None,
     }
 }
 

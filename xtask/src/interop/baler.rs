@@ -48,7 +48,7 @@ impl Baler {
         // As the tests before it did, so that no dependency is built again with other features.
         let (folder, tests): (_, &[&str]) = match profile {
             Profile::Dev => ("debug", &["--workspace"]),
-            Profile::Release => ("release", &["--release", "--package", "baler", "--test", "it"]),
+            Profile::Release => ("release", &["--release", "--workspace", "--test", "it"]),
         };
         process::run(workspace.cargo(&["test", "--no-run", "--locked"]).args(tests))?;
         Ok(Self {

@@ -31,8 +31,8 @@ struct Soak {
 }
 
 enum Run {
-    /// The tests in tests/it of a package whose names hold this word, with BALER_SOAK=1.
-    Tests(&'static str, &'static str),
+    /// The tests in tests/it of all packages whose names hold this word, with BALER_SOAK=1.
+    Tests(&'static str),
     /// The interoperability story of this shape at full size.
     Interop(Shape),
 }
@@ -40,32 +40,28 @@ enum Run {
 /// Everything that the soak does; a new long test is a line here.
 const SOAKS: &[Soak] = &[
     Soak {
-        name: "SIGKILL at random moments",
-        run: Run::Tests("baler", "kill"),
-    },
-    Soak {
-        name: "SIGKILL of the S3 server in mid-append",
-        run: Run::Tests("baler-teststores", "kills"),
+        name: "SIGKILL at random moments, of Baler and of the stores",
+        run: Run::Tests("kill"),
     },
     Soak {
         name: "two and eight processes on one root",
-        run: Run::Tests("baler", "stores::together"),
+        run: Run::Tests("stores::together"),
     },
     Soak {
         name: "faults between Baler and its store",
-        run: Run::Tests("baler", "stores::faults"),
+        run: Run::Tests("stores::faults"),
     },
     Soak {
         name: "requests of a compaction",
-        run: Run::Tests("baler", "stores::requests"),
+        run: Run::Tests("stores::requests"),
     },
     Soak {
         name: "400,000 objects at 30 ms latency",
-        run: Run::Tests("baler", "stores::adoption"),
+        run: Run::Tests("stores::adoption"),
     },
     Soak {
         name: "memory stays within its budget",
-        run: Run::Tests("baler", "memory"),
+        run: Run::Tests("memory_of_many_inputs"),
     },
     Soak {
         name: "DuckDB and pyarrow: overlap",
@@ -108,7 +104,7 @@ pub(crate) fn run(args: &[String]) -> Result<()> {
 impl Soak {
     fn run(&self, workspace: &Workspace, figures: &mut Vec<String>) -> Result<()> {
         match self.run {
-            Run::Tests(package, word) => tests(workspace, package, word, figures),
+            Run::Tests(word) => tests(workspace, word, figures),
             Run::Interop(shape) => {
                 figures.push(interop::story(workspace, Profile::Release, shape, Size::FULL)?);
                 Ok(())
@@ -117,14 +113,14 @@ impl Soak {
     }
 }
 
-fn tests(workspace: &Workspace, package: &str, word: &str, figures: &mut Vec<String>) -> Result<()> {
+fn tests(workspace: &Workspace, word: &str, figures: &mut Vec<String>) -> Result<()> {
     let mut passed = 0;
     let cargo = [
         "test",
         "--release",
         "--locked",
-        "--package",
-        package,
+        // All of it, as everywhere: a part would be built with other features, and again.
+        "--workspace",
         "--test",
         "it",
         "--",
@@ -142,7 +138,7 @@ fn tests(workspace: &Workspace, package: &str, word: &str, figures: &mut Vec<Str
             passed += passed_tests(line);
         },
     )?;
-    ensure!(passed > 0, "no test of {package} has `{word}` in its name");
+    ensure!(passed > 0, "no test has `{word}` in its name");
     Ok(())
 }
 

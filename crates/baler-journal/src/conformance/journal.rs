@@ -1,5 +1,7 @@
 //! Slots and replicas on a store that behaves.
 
+use std::time::Duration;
+
 use baler_core::ids::{JobId, JournalId, Sequence, TableName};
 use baler_core::request::{Refusal, Reply, Request};
 use baler_core::state::State;
@@ -231,6 +233,33 @@ pub async fn a_refusal_is_given_only_on_a_state_caught_up_after_the_request_came
         busy.submit(Request::Unpin(pin)).await,
         Ok(Reply::Refused(Refusal::NoSuchPin(pin)))
     );
+}
+
+/// Who writes now and then beside others looks first: an append on a stale state is a write for nothing.
+pub async fn writers_who_take_turns_lose_one_append_each_at_most(site: Site) {
+    let turns = [site.begun().await, site.replica().await];
+    for _ in 0..6 {
+        for replica in &turns {
+            tokio::time::sleep(Duration::from_millis(30)).await;
+            assert_eq!(replica.submit(Request::Tick).await, Ok(Reply::Done));
+        }
+    }
+    for replica in &turns {
+        // Some journals count for both.
+        let counters = replica.journal().counters();
+        assert!(counters.conflicts.get() <= turns.len() as u64, "{counters:?}");
+    }
+}
+
+/// Who writes alone does not look: a look is a request.
+pub async fn a_lone_writer_reads_nothing_between_its_appends(site: Site) {
+    let replica = site.begun().await;
+    let reads = replica.journal().counters().reads.get();
+    for _ in 0..3 {
+        tokio::time::sleep(Duration::from_millis(30)).await;
+        assert_eq!(replica.submit(Request::Tick).await, Ok(Reply::Done));
+    }
+    assert_eq!(replica.journal().counters().reads.get(), reads);
 }
 
 /// Durations run on the store's clock, which the batches carry.

@@ -248,6 +248,8 @@ macro_rules! journal_conformance {
             requests_that_wait_share_an_append_and_are_decided_in_order,
             requests_without_events_append_nothing,
             a_refusal_is_given_only_on_a_state_caught_up_after_the_request_came,
+            writers_who_take_turns_lose_one_append_each_at_most,
+            a_lone_writer_reads_nothing_between_its_appends,
             each_batch_carries_the_time_of_its_parent,
             nothing_is_appended_before_the_journal_is_created,
             a_read_only_replica_refuses_to_write,

@@ -80,6 +80,7 @@ impl Server {
                 self.journal.settle().await?;
             }
             self.unchecked_from = None;
+            self.company.caught_up();
             self.publish();
             return Ok(());
         }
@@ -139,6 +140,7 @@ impl Server {
         self.position.check_next(entry)?;
         baler_core::apply(&mut self.state, &entry.batch);
         self.position = Position::after(entry);
+        self.company.met();
         Ok(())
     }
 }

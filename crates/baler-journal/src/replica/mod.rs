@@ -2,6 +2,7 @@
 //! to it are cheap to clone.
 
 mod catch_up;
+mod company;
 mod draft;
 mod serve;
 mod snapshots;

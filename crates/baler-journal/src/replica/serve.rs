@@ -10,6 +10,7 @@ use baler_core::time::StoreTime;
 use tokio::sync::{mpsc, oneshot, watch};
 
 use super::catch_up::load_snapshot;
+use super::company::Company;
 use super::draft::Draft;
 use super::snapshots::Snapshots;
 use super::{Ask, Settings};
@@ -28,6 +29,7 @@ pub(super) struct Server {
     /// The first entry read since the boundary was last asked for.
     pub(super) unchecked_from: Option<baler_core::ids::Sequence>,
     pub(super) snapshots: Snapshots,
+    pub(super) company: Company,
     view: watch::Sender<Arc<State>>,
     queue: mpsc::Receiver<Ask>,
     stopped: bool,
@@ -61,12 +63,15 @@ impl Server {
             position,
             unchecked_from: None,
             snapshots,
+            company: Company::alone(),
             view,
             queue,
             stopped: false,
         };
         server.catch_up().await?;
         server.check_no_hole().await?;
+        // What lay there says nothing about who writes now.
+        server.company = Company::alone();
         Ok((server, seen))
     }
 
@@ -138,6 +143,10 @@ impl Server {
         mut caught_up: bool,
     ) -> Result<(), JournalError> {
         let mut conflicts = 0;
+        if !caught_up && self.company.is_worth_a_look() {
+            self.catch_up().await?;
+            caught_up = true;
+        }
         while !waiting.is_empty() {
             let parent_time = self.parent_time().await?;
             let draft = Draft::decide(&self.state, parent_time, waiting.iter().map(|w| &w.request));
@@ -222,6 +231,7 @@ impl Server {
             checksum: proposal.checksum,
             modified,
         };
+        self.company.appended();
         self.publish();
         self.snapshots.appended(&self.state, &self.position);
     }

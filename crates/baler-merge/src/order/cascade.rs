@@ -67,13 +67,14 @@ fn merge_two<W: Word>(from: (&[W], &[u32]), middle: usize, into: (&mut [W], &mut
     let (lanes, out_keys, out_lanes) = (&lanes[..end], &mut out_keys[..end], &mut out_lanes[..end]);
     let (mut left, mut right, mut out) = (0, middle, 0);
     while left < middle && right < end {
-        let second = keys[right] < keys[left];
-        let from = if second { right } else { left };
+        // Arithmetic, because a choice between the two is made a branch again by the compiler.
+        let second = usize::from(keys[right] < keys[left]);
+        let from = left + (right - left) * second;
         out_keys[out] = keys[from];
         out_lanes[out] = lanes[from];
         out += 1;
-        right += usize::from(second);
-        left += usize::from(!second);
+        right += second;
+        left += 1 - second;
     }
     let rest = if left < middle { left..middle } else { right..end };
     out_keys[out..].copy_from_slice(&keys[rest.clone()]);

@@ -9,7 +9,12 @@ use arrow::buffer::ScalarBuffer;
 use std::ops::Range;
 
 /// What rows of one key are compared by.
-pub(super) type Age = (KeyValue, u32, u64);
+#[derive(Clone, Debug)]
+pub(super) struct Age {
+    version: KeyValue,
+    lane: u32,
+    ordinal: u64,
+}
 
 /// Rows of a lane that are in memory, beside their keys.
 pub(super) struct Ages {
@@ -40,11 +45,25 @@ impl Ages {
     }
 
     pub(super) fn age(&self, lane: u32, row: usize) -> Age {
-        let ordinal = match &self.ordinals {
+        Age {
+            version: self.versions.value(row),
+            lane,
+            ordinal: self.ordinal(row),
+        }
+    }
+
+    /// Whether a row is newer than one that was seen.
+    pub(super) fn is_newer(&self, lane: u32, row: usize, seen: &Age) -> bool {
+        let by_version = self.versions.against(row, &seen.version);
+        let by_place = || (lane, self.ordinal(row)).cmp(&(seen.lane, seen.ordinal));
+        by_version.then_with(by_place).is_gt()
+    }
+
+    fn ordinal(&self, row: usize) -> u64 {
+        match &self.ordinals {
             Some(ordinals) => ordinals[row],
             None => self.rows_before + row as u64,
-        };
-        (self.versions.value(row), lane, ordinal)
+        }
     }
 }
 
@@ -60,7 +79,7 @@ struct Open<G> {
 pub(super) struct Judge<C: KeyColumn> {
     /// The bits of the rule's key.
     pub(super) mask: C::Head,
-    open: Option<Open<C::Group>>,
+    open: Option<Open<C::Kept>>,
 }
 
 /// Rows of one lane that are judged together.
@@ -93,7 +112,7 @@ impl<C: KeyColumn> Judge<C> {
         let Range { start, end } = next.rows;
         let mut row = start;
         if row < end && self.goes_on(next.keys, row) {
-            self.rival(order, next.lane, next.ages.age(next.lane, row));
+            self.rival(order, next.lane, next.ages, row);
             row += 1;
         } else {
             self.close();
@@ -101,7 +120,7 @@ impl<C: KeyColumn> Judge<C> {
         while row < end {
             let same = row > start && next.keys.same_group(row, row - 1, self.mask);
             if same {
-                self.rival(order, next.lane, next.ages.age(next.lane, row));
+                self.rival(order, next.lane, next.ages, row);
                 row += 1;
                 continue;
             }
@@ -129,12 +148,12 @@ impl<C: KeyColumn> Judge<C> {
     }
 
     /// Another row of the key that is open.
-    pub(super) fn rival(&mut self, order: &mut Order, lane: u32, age: Age) {
+    pub(super) fn rival(&mut self, order: &mut Order, lane: u32, ages: &Ages, row: usize) {
         match &mut self.open {
-            Some(open) if age > open.newest => {
+            Some(open) if ages.is_newer(lane, row, &open.newest) => {
                 order.drop_candidate(open.candidate);
                 open.candidate = order.push_candidate(lane);
-                open.newest = age;
+                open.newest = ages.age(lane, row);
             }
             _ => order.push(lane, 1, false),
         }

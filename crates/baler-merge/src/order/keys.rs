@@ -65,17 +65,6 @@ impl Keys {
         }
     }
 
-    /// One of them, to keep, in place of another.
-    pub(super) fn read(&self, row: usize, into: &mut KeyValue) {
-        match (self, into) {
-            (Keys::Rows(keys), KeyValue::Row(into)) => {
-                into.clear();
-                into.extend_from_slice(keys.data(row));
-            }
-            (_, into) => *into = self.value(row),
-        }
-    }
-
     /// One of them, to keep.
     pub(super) fn value(&self, row: usize) -> KeyValue {
         match self {
@@ -86,8 +75,8 @@ impl Keys {
     }
 }
 
-/// One key or version; comparable with others of the same layout.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+/// A version that was kept; comparable with others of the same layout.
+#[derive(Clone, Debug)]
 pub(super) enum KeyValue {
     Short(u64),
     Long(u128),
@@ -188,8 +177,8 @@ impl Word for u128 {
 pub(super) trait KeyColumn: Sized {
     /// What is compared first, and for packed keys all that is compared.
     type Head: Word;
-    /// The rule's key of a row, to keep.
-    type Group;
+    /// The key of a row, or the rule's key of it, to keep.
+    type Kept: PartialEq;
 
     fn of(keys: &Keys) -> Option<Self>;
     fn len(&self) -> usize;
@@ -198,8 +187,11 @@ pub(super) trait KeyColumn: Sized {
     fn exact(&self) -> Option<&[Self::Head]>;
     /// Compares a row with another's, both given with their heads.
     fn compare(&self, this: (usize, Self::Head), other: &Self, that: (usize, Self::Head)) -> Ordering;
-    fn group(&self, row: usize, mask: Self::Head) -> Self::Group;
-    fn in_group(&self, row: usize, group: &Self::Group, mask: Self::Head) -> bool;
+    /// The key of a row, in place of another.
+    fn keep(&self, row: usize, into: &mut Option<Self::Kept>);
+    fn against(&self, row: usize, kept: &Self::Kept) -> Ordering;
+    fn group(&self, row: usize, mask: Self::Head) -> Self::Kept;
+    fn in_group(&self, row: usize, group: &Self::Kept, mask: Self::Head) -> bool;
     fn same_group(&self, row: usize, other_row: usize, mask: Self::Head) -> bool;
 }
 
@@ -210,7 +202,7 @@ macro_rules! packed {
     ($word:ty, $form:path) => {
         impl KeyColumn for Packed<$word> {
             type Head = $word;
-            type Group = $word;
+            type Kept = $word;
 
             fn of(keys: &Keys) -> Option<Self> {
                 match keys {
@@ -229,6 +221,12 @@ macro_rules! packed {
             }
             fn compare(&self, this: (usize, $word), _: &Self, that: (usize, $word)) -> Ordering {
                 this.1.cmp(&that.1)
+            }
+            fn keep(&self, row: usize, into: &mut Option<$word>) {
+                *into = Some(self.0[row]);
+            }
+            fn against(&self, row: usize, kept: &$word) -> Ordering {
+                self.0[row].cmp(kept)
             }
             fn group(&self, row: usize, mask: $word) -> $word {
                 self.0[row] & mask
@@ -249,7 +247,7 @@ packed!(u128, Keys::Long);
 impl KeyColumn for RowKeys {
     /// The first bytes, which settle most comparisons.
     type Head = u128;
-    type Group = Box<[u8]>;
+    type Kept = Vec<u8>;
 
     fn of(keys: &Keys) -> Option<Self> {
         match keys {
@@ -279,11 +277,19 @@ impl KeyColumn for RowKeys {
             .cmp(&that.1)
             .then_with(|| self.data(this.0).cmp(other.data(that.0)))
     }
-    fn group(&self, row: usize, _: u128) -> Box<[u8]> {
+    fn keep(&self, row: usize, into: &mut Option<Vec<u8>>) {
+        let into = into.get_or_insert_default();
+        into.clear();
+        into.extend_from_slice(self.data(row));
+    }
+    fn against(&self, row: usize, kept: &Vec<u8>) -> Ordering {
+        self.data(row).cmp(kept)
+    }
+    fn group(&self, row: usize, _: u128) -> Vec<u8> {
         self.group_data(row).into()
     }
-    fn in_group(&self, row: usize, group: &Box<[u8]>, _: u128) -> bool {
-        self.group_data(row) == &group[..]
+    fn in_group(&self, row: usize, group: &Vec<u8>, _: u128) -> bool {
+        self.group_data(row) == group
     }
     fn same_group(&self, row: usize, other_row: usize, _: u128) -> bool {
         self.group_data(row) == self.group_data(other_row)

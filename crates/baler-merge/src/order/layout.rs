@@ -12,12 +12,13 @@
 
 use super::keys::{Keys, RowKeys};
 use super::observe::{Seen, Values};
-use super::visit::{Visit, plain_column, visit};
+use super::pack::packed;
+use super::visit::plain_column;
 use crate::error::MergeError;
 use crate::sort_key::SortKey;
 use crate::spec::{Rule, SortColumn};
-use arrow::array::*;
-use arrow::datatypes::{ArrowPrimitiveType, Schema};
+use arrow::array::ArrayRef;
+use arrow::datatypes::Schema;
 use arrow::error::ArrowError;
 
 /// The form of a job's keys.
@@ -30,11 +31,13 @@ enum Form {
     /// With the bits of the rule's key, if there is one.
     Short(Vec<Field>, u64),
     Long(Vec<Field>, u128),
-    Rows {
-        order: SortKey,
-        /// The rule's key, where it is less than the sort key.
-        group: Option<SortKey>,
-    },
+    Rows(Box<RowForm>),
+}
+
+struct RowForm {
+    order: SortKey,
+    /// The rule's key, where it is less than the sort key.
+    group: Option<SortKey>,
 }
 
 /// Which form keys have.
@@ -47,18 +50,18 @@ pub(super) enum Mask {
 
 /// How one column is written.
 #[derive(Debug)]
-struct Field {
-    code: Code,
+pub(super) struct Field {
+    pub(super) code: Code,
     /// The greatest code, nulls aside.
-    code_max: u128,
+    pub(super) code_max: u128,
     /// Bits of the greatest code, nulls counted in.
-    bits: u32,
-    nulls: Nulls,
-    descending: bool,
+    pub(super) bits: u32,
+    pub(super) nulls: Nulls,
+    pub(super) descending: bool,
 }
 
 #[derive(Debug)]
-enum Code {
+pub(super) enum Code {
     /// Nothing but nulls.
     Nothing,
     Numbers {
@@ -73,7 +76,7 @@ enum Code {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Nulls {
+pub(super) enum Nulls {
     None,
     First,
     Last,
@@ -115,7 +118,7 @@ impl Layout {
         match &self.form {
             Form::Short(_, mask) => Mask::Short(*mask),
             Form::Long(_, mask) => Mask::Long(*mask),
-            Form::Rows { .. } => Mask::Rows,
+            Form::Rows(_) => Mask::Rows,
         }
     }
 
@@ -124,7 +127,7 @@ impl Layout {
         match &self.form {
             Form::Short(..) => Some(8),
             Form::Long(..) => Some(16),
-            Form::Rows { .. } => None,
+            Form::Rows(_) => None,
         }
     }
 
@@ -138,12 +141,13 @@ impl Layout {
         match &self.form {
             Form::Short(fields, _) => Ok(Keys::Short(packed::<u64>(fields, &columns)?.into())),
             Form::Long(fields, _) => Ok(Keys::Long(packed::<u128>(fields, &columns)?.into())),
-            Form::Rows { order, group } => {
-                let groups = group
+            Form::Rows(form) => {
+                let groups = form
+                    .group
                     .as_ref()
                     .map(|group| group.keys_of(&columns[..group.sort().len()]))
                     .transpose();
-                let order = order.keys_of(&columns).map_err(|why| odd(&why))?;
+                let order = form.order.keys_of(&columns).map_err(|why| odd(&why))?;
                 Ok(Keys::Rows(RowKeys::new(order, groups.map_err(|why| odd(&why))?)))
             }
         }
@@ -156,10 +160,10 @@ impl Form {
         let group = (group_columns < sort.len())
             .then(|| key(&sort[..group_columns]))
             .transpose()?;
-        Ok(Form::Rows {
+        Ok(Form::Rows(Box::new(RowForm {
             order: key(sort)?,
             group,
-        })
+        })))
     }
 }
 
@@ -208,7 +212,7 @@ impl Field {
         })
     }
 
-    fn null_code(&self) -> u128 {
+    pub(super) fn null_code(&self) -> u128 {
         match (&self.code, self.nulls) {
             (Code::Nothing, _) | (_, Nulls::None | Nulls::First) => 0,
             (_, Nulls::Last) => self.code_max + 1,
@@ -216,186 +220,6 @@ impl Field {
     }
 }
 
-fn packed<W: PackedWord>(fields: &[Field], columns: &[ArrayRef]) -> Result<Vec<W>, MergeError> {
-    let rows = columns.first().map_or(0, Array::len);
-    let mut keys = vec![W::default(); rows];
-    for (field, column) in fields.iter().zip(columns) {
-        let mut pack = Pack {
-            field,
-            keys: &mut keys,
-            stray: false,
-        };
-        visit(column, &mut pack).map_err(|why| odd(&why))?;
-        if pack.stray {
-            return Err(MergeError::Proof(
-                "a key lies outside of what was observed of its job".into(),
-            ));
-        }
-    }
-    Ok(keys)
-}
-
-/// Appends the codes of one column to the keys of some rows.
-struct Pack<'a, W> {
-    field: &'a Field,
-    keys: &'a mut [W],
-    /// Some value does not fit the layout.
-    stray: bool,
-}
-
-impl<W: PackedWord> Pack<'_, W> {
-    /// Appends a code for each row. `code` gives the row's code before direction and nulls, and whether it is a sound one.
-    fn append(&mut self, nulls: Option<&arrow::buffer::NullBuffer>, code: impl Fn(usize) -> (W, bool)) {
-        let field = self.field;
-        let max = W::narrow(field.code_max);
-        let (flip, up) = (field.descending, field.nulls == Nulls::First);
-        let up = W::narrow(u128::from(up));
-        let finish = |code: W| {
-            let turned = if flip { max.minus(code) } else { code };
-            turned.plus(up)
-        };
-        let Some(nulls) = nulls.filter(|nulls| nulls.null_count() > 0) else {
-            for (row, key) in self.keys.iter_mut().enumerate() {
-                let (code, sound) = code(row);
-                self.stray |= !sound;
-                *key = key.pushed(finish(code), field.bits);
-            }
-            return;
-        };
-        self.stray |= field.nulls == Nulls::None;
-        let null = W::narrow(field.null_code());
-        for (row, key) in self.keys.iter_mut().enumerate() {
-            let code = if nulls.is_valid(row) {
-                let (code, sound) = code(row);
-                self.stray |= !sound;
-                finish(code)
-            } else {
-                null
-            };
-            *key = key.pushed(code, field.bits);
-        }
-    }
-
-    fn only_nulls(&mut self, values: &dyn Array) {
-        self.stray |= values.null_count() < values.len();
-    }
-}
-
-impl<W: PackedWord> Visit for Pack<'_, W> {
-    fn numbers<T: ArrowPrimitiveType>(
-        &mut self,
-        values: &PrimitiveArray<T>,
-        code: impl Fn(T::Native) -> u64,
-    ) {
-        let Code::Numbers { min } = &self.field.code else {
-            return self.only_nulls(values);
-        };
-        let (min, max) = (*min as u64, self.field.code_max as u64);
-        let native = values.values();
-        self.append(values.nulls(), |row| {
-            let code = code(native[row]).wrapping_sub(min);
-            (W::from_short(code), code <= max)
-        });
-    }
-
-    fn wide_numbers<T: ArrowPrimitiveType>(
-        &mut self,
-        values: &PrimitiveArray<T>,
-        code: impl Fn(T::Native) -> u128,
-    ) {
-        let Code::Numbers { min } = &self.field.code else {
-            return self.only_nulls(values);
-        };
-        let (min, max) = (*min, self.field.code_max);
-        let native = values.values();
-        self.append(values.nulls(), |row| {
-            let code = code(native[row]).wrapping_sub(min);
-            (W::narrow(code), code <= max)
-        });
-    }
-
-    fn bytes<'a>(&mut self, values: &'a dyn Array, value: impl Fn(usize) -> &'a [u8]) {
-        let Code::Bytes {
-            prefix,
-            shortest,
-            longest,
-            length_bits,
-        } = &self.field.code
-        else {
-            return self.only_nulls(values);
-        };
-        let width = longest - prefix.len();
-        self.append(values.nulls(), |row| {
-            let value = value(row);
-            if value.len() < *shortest || value.len() > *longest || !value.starts_with(prefix) {
-                return (W::default(), false);
-            }
-            let rest = W::from_bytes(&value[prefix.len()..], width);
-            let length = W::from_short((value.len() - shortest) as u64);
-            (rest.pushed(length, *length_bits), true)
-        });
-    }
-
-    fn nulls(&mut self, rows: usize) {
-        self.stray |= rows > 0 && self.field.nulls == Nulls::None;
-        let null = W::narrow(self.field.null_code());
-        for key in self.keys.iter_mut() {
-            *key = key.pushed(null, self.field.bits);
-        }
-    }
-
-    fn others(&mut self) {
-        self.stray = true;
-    }
-}
-
-/// What packing does with a key. Nothing overflows where values lie in what was observed.
-trait PackedWord: Copy + Default {
-    /// The low bits.
-    fn narrow(value: u128) -> Self;
-    fn from_short(value: u64) -> Self;
-    /// Bytes, big end first, in the highest of `width` bytes.
-    fn from_bytes(bytes: &[u8], width: usize) -> Self;
-    /// `code` in `bits` new low bits.
-    fn pushed(self, code: Self, bits: u32) -> Self;
-    fn minus(self, other: Self) -> Self;
-    fn plus(self, other: Self) -> Self;
-}
-
-macro_rules! packed_word {
-    ($word:ty) => {
-        impl PackedWord for $word {
-            fn narrow(value: u128) -> Self {
-                value as $word
-            }
-            fn from_short(value: u64) -> Self {
-                value.into()
-            }
-            fn from_bytes(bytes: &[u8], width: usize) -> Self {
-                let mut word = [0; size_of::<$word>()];
-                word[..bytes.len()].copy_from_slice(bytes);
-                let unused = <$word>::BITS - 8 * width as u32;
-                <$word>::from_be_bytes(word)
-                    .checked_shr(unused)
-                    .unwrap_or(0)
-            }
-            fn pushed(self, code: Self, bits: u32) -> Self {
-                // Where a column takes every bit there is nothing before it.
-                self.checked_shl(bits).unwrap_or(0) | code
-            }
-            fn minus(self, other: Self) -> Self {
-                self.wrapping_sub(other)
-            }
-            fn plus(self, other: Self) -> Self {
-                self.wrapping_add(other)
-            }
-        }
-    };
-}
-
-packed_word!(u64);
-packed_word!(u128);
-
-fn odd(why: &ArrowError) -> MergeError {
+pub(super) fn odd(why: &ArrowError) -> MergeError {
     MergeError::Proof(format!("keys cannot be packed: {why}"))
 }

@@ -8,11 +8,13 @@
 //! `2 × rows × (bytes of a key + 4)` for at most `max(32 Ki, 64 × lanes)` rows.
 
 use super::cascade::Cascade;
+use super::chunk::{judge_chunk, next_chunk, push_kept};
 use super::gallop::gallop;
-use super::judge::{Ages, Judge, Stretch};
-use super::keys::{KeyColumn, Packed, RowKeys, mixed};
+use super::judge::{Judge, Stretch};
+use super::keys::{KeyColumn, Packed, RowKeys};
 use super::lanes::KeyLane;
 use super::layout::{Layout, Mask};
+use super::place::{Heads, Lane, before};
 use super::runs::Order;
 use super::tree::Tree;
 use crate::error::MergeError;
@@ -70,10 +72,6 @@ impl Merger<'_> {
 
 /// Rows looked at before the way is chosen again.
 const PROBE_ROWS: usize = 8 << 10;
-/// Rows of a chunk: small enough for the cache.
-const CHUNK_ROWS: usize = 16 << 10;
-/// A chunk has at least so many rows for each lane, because finding its end costs some for each.
-const CHUNK_ROWS_OF_LANE: usize = 32;
 /// Shorter runs than this on average are merged by chunks, longer ones than twice this by runs.
 const RUN_ROWS_GALLOPED: usize = 4;
 
@@ -91,57 +89,10 @@ struct Typed<'a, C: KeyColumn> {
     /// The tree knows where the lanes are.
     tree_stands: bool,
     cascade: Cascade<C::Head>,
+    /// Where each lane is while a chunk is judged.
+    rows_at: Vec<usize>,
     judge: Option<Judge<C>>,
     pace: Pace,
-}
-
-/// The key that each lane is at.
-struct Heads<H> {
-    keys: Vec<H>,
-    ended: Vec<bool>,
-}
-
-struct Lane<'a, C> {
-    source: Box<dyn KeyLane + 'a>,
-    /// The rows in memory; nothing once the lane has ended.
-    block: Option<Block<C>>,
-    /// The next row of the block.
-    at: usize,
-    /// Rows of blocks before this one.
-    rows_before: u64,
-}
-
-struct Block<C> {
-    keys: C,
-    ages: Option<Ages>,
-}
-
-impl<C: KeyColumn> Lane<'_, C> {
-    /// Gets the next block that has rows. The old one is let go first.
-    fn load(&mut self, keyed: bool) -> Result<(), MergeError> {
-        self.rows_before += self.block.take().map_or(0, |block| block.keys.len() as u64);
-        self.at = 0;
-        while let Some(block) = self.source.next_block()? {
-            let keys = C::of(&block.keys).ok_or_else(mixed)?;
-            if keys.len() == 0 {
-                continue;
-            }
-            let ages = keyed
-                .then(|| Ages::new(block.versions, block.ordinals, keys.len(), self.rows_before))
-                .transpose()?;
-            self.block = Some(Block { keys, ages });
-            break;
-        }
-        Ok(())
-    }
-}
-
-/// A row of a lane in memory, as a bound: rows up to and with it are before it. `end` is the row after it.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Place<H> {
-    key: H,
-    lane: u32,
-    end: usize,
 }
 
 impl<'a, C: KeyColumn> Typed<'a, C> {
@@ -155,16 +106,12 @@ impl<'a, C: KeyColumn> Typed<'a, C> {
             tree: Tree::default(),
             tree_stands: false,
             cascade: Cascade::default(),
+            rows_at: Vec::new(),
             judge: mask.map(Judge::new),
             pace: Pace::Runs,
         };
         for (number, source) in lanes.into_iter().enumerate() {
-            merge.lanes.push(Lane {
-                source,
-                block: None,
-                at: 0,
-                rows_before: 0,
-            });
+            merge.lanes.push(Lane::new(source));
             merge.arrive(number, 0)?;
         }
         Ok(merge)
@@ -305,7 +252,7 @@ impl<'a, C: KeyColumn> Typed<'a, C> {
 
     /// Takes the rows of all lanes up to a common place; chooses the way to go on.
     fn by_chunk(&mut self, order: &mut Order, rows_max: usize) -> Result<(), MergeError> {
-        let Some(counts) = self.chunk(rows_max) else {
+        let Some(counts) = next_chunk(&self.lanes, rows_max) else {
             return self.by_runs(order, rows_max.min(PROBE_ROWS));
         };
         self.cascade.clear();
@@ -319,16 +266,15 @@ impl<'a, C: KeyColumn> Typed<'a, C> {
         let rows = lanes.len();
         let runs = match &mut self.judge {
             None => push_kept(order, lanes),
-            Some(judge) => judge_chunk(judge, order, &mut self.lanes, keys, lanes),
+            Some(judge) => {
+                self.rows_at.clear();
+                self.rows_at.extend(self.lanes.iter().map(|lane| lane.at));
+                judge_chunk(judge, order, &self.lanes, &mut self.rows_at, (keys, lanes))
+            }
         };
         for (number, rows) in counts {
             let number = number as usize;
-            let at = match self.judge {
-                None => self.lanes[number].at + rows,
-                // Judging has moved it.
-                Some(_) => self.lanes[number].at,
-            };
-            self.arrive(number, at)?;
+            self.arrive(number, self.lanes[number].at + rows)?;
         }
         self.tree_stands = false;
         if rows > runs * RUN_ROWS_GALLOPED * 2 {
@@ -336,123 +282,4 @@ impl<'a, C: KeyColumn> Typed<'a, C> {
         }
         Ok(())
     }
-
-    /// How many rows of which lanes make the next chunk; nothing if that would be less than a row of each.
-    fn chunk(&self, rows_max: usize) -> Option<Vec<(u32, usize)>> {
-        let live: Vec<(u32, &Lane<'_, C>, &[C::Head])> = (0..)
-            .zip(&self.lanes)
-            .filter_map(|(number, lane)| Some((number, lane, lane.block.as_ref()?.keys.exact()?)))
-            .collect();
-        let chunk_rows = CHUNK_ROWS.max(live.len() * CHUNK_ROWS_OF_LANE).min(rows_max);
-        let ahead = chunk_rows.checked_div(live.len()).filter(|ahead| *ahead > 0)?;
-        let place = |end: usize, number: u32, keys: &[C::Head]| Place {
-            key: keys[end - 1],
-            lane: number,
-            end,
-        };
-        // No lane gives more than its share up to the least of these places.
-        let mut shares: Vec<_> = live
-            .iter()
-            .map(|(number, lane, keys)| place((lane.at + ahead).min(keys.len()), *number, keys))
-            .collect();
-        // What lies behind the block of a lane is not known yet.
-        let known = live
-            .iter()
-            .map(|(number, _, keys)| place(keys.len(), *number, keys))
-            .min()?;
-        let least = *shares.iter().min()?;
-        let middle = shares.len() / 2;
-        let (_, median, _) = shares.select_nth_unstable(middle);
-        let counts = |bound: Place<C::Head>| -> Vec<(u32, usize)> {
-            live.iter()
-                .map(|(number, lane, keys)| (*number, rows_up_to(bound, *number, lane.at, keys)))
-                .filter(|(_, rows)| *rows > 0)
-                .collect()
-        };
-        let even = counts((*median).min(known));
-        let rows: usize = even.iter().map(|(_, rows)| rows).sum();
-        Some(match rows <= rows_max.min(2 * chunk_rows) {
-            true => even,
-            false => counts(least),
-        })
-    }
-}
-
-/// How many rows of a lane, from row `at` on, are not after a place.
-fn rows_up_to<H: Ord + Copy>(bound: Place<H>, lane: u32, at: usize, keys: &[H]) -> usize {
-    let keys = &keys[at..];
-    match lane.cmp(&bound.lane) {
-        Ordering::Less => gallop(keys.len(), |row| keys[row] <= bound.key),
-        Ordering::Equal => bound.end - at,
-        Ordering::Greater => gallop(keys.len(), |row| keys[row] < bound.key),
-    }
-}
-
-/// Which of two lanes comes first; those that have ended come last.
-fn before<C: KeyColumn>(lanes: &[Lane<'_, C>], heads: &Heads<C::Head>, a: u32, b: u32) -> bool {
-    let (this, that) = (a as usize, b as usize);
-    if heads.ended[this] | heads.ended[that] {
-        return (heads.ended[this], a) < (heads.ended[that], b);
-    }
-    let order = match (&lanes[this].block, &lanes[that].block) {
-        (Some(block), Some(other)) => {
-            let head = (lanes[this].at, heads.keys[this]);
-            block
-                .keys
-                .compare(head, &other.keys, (lanes[that].at, heads.keys[that]))
-        }
-        _ => Ordering::Equal,
-    };
-    order == Ordering::Less || order == Ordering::Equal && a < b
-}
-
-/// Appends rows of these lanes; says how many runs they make.
-fn push_kept(order: &mut Order, lanes: &[u32]) -> usize {
-    let stretches = lanes.chunk_by(|a, b| a == b);
-    stretches
-        .map(|stretch| order.push(stretch[0], stretch.len(), true))
-        .count()
-}
-
-/// Judges the rows of a chunk and moves the lanes past them; says how many runs they make.
-fn judge_chunk<C: KeyColumn>(
-    judge: &mut Judge<C>,
-    order: &mut Order,
-    lanes: &mut [Lane<'_, C>],
-    keys: &[C::Head],
-    numbers: &[u32],
-) -> usize {
-    use super::keys::Word;
-    let mut runs = 0;
-    for (row, (key, number)) in keys.iter().zip(numbers).enumerate() {
-        let lane = &mut lanes[*number as usize];
-        let at = lane.at;
-        lane.at += 1;
-        runs += usize::from(row == 0 || numbers[row - 1] != *number);
-        let Some(Block {
-            keys: block_keys,
-            ages: Some(ages),
-        }) = &lane.block
-        else {
-            continue;
-        };
-        let same = match row.checked_sub(1) {
-            Some(last) => key.agrees(keys[last], judge.mask),
-            None => judge.goes_on(block_keys, at),
-        };
-        if same {
-            judge.rival(order, *number, ages.age(*number, at));
-            continue;
-        }
-        let ends_here = keys
-            .get(row + 1)
-            .is_some_and(|next| !key.agrees(*next, judge.mask));
-        if ends_here {
-            judge.close();
-            order.push(*number, 1, true);
-        } else {
-            judge.begin(order, *number, block_keys, ages, at);
-        }
-    }
-    runs
 }

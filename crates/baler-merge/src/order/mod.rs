@@ -9,21 +9,24 @@
 //! ```
 //!
 //! Each window takes the next rows of each lane, all of them, in lane order: an order says "three rows of lane 7, one of lane 2"
-//! and needs no row numbers. Modules in reading order: keys (`keys`, `observe`, `layout`, `visit`), lanes (`lanes`), the result
-//! (`runs`), the merge (`merge`, `tree`, `cascade`, `judge`), its proof (`verify`), and the cutting of jobs (`ranges`).
+//! and needs no row numbers. Modules in reading order: keys (`keys`, `observe`, `layout`, `pack`, `visit`), lanes (`lanes`), the result
+//! (`runs`), the merge (`merge`, `place`, `tree`, `chunk`, `cascade`, `judge`), its proof (`verify`), and the cutting of jobs (`ranges`).
 
 mod keys;
 mod layout;
 mod observe;
+mod pack;
 mod visit;
 
 mod lanes;
 mod runs;
 
 mod cascade;
+mod chunk;
 mod gallop;
 mod judge;
 mod merge;
+mod place;
 mod tree;
 
 mod verify;
@@ -35,7 +38,7 @@ pub(crate) use lanes::{Blocks, KeyLane, descents, sort_order, taken};
 pub(crate) use layout::Layout;
 pub(crate) use merge::Merger;
 pub(crate) use observe::Observed;
-pub(crate) use ranges::{KeySpan, RangeFilter, Weight, cut};
+pub(crate) use ranges::{KeySpan, RangeFilter, Weight, cut, weights};
 pub(crate) use runs::{Order, Run};
 pub(crate) use verify::Verifier;
 

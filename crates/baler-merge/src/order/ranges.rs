@@ -5,9 +5,11 @@
 //! equal keys stay together. Any string will do as an edge, so bounds that were cut do no harm, and where all row groups
 //! cover the same keys an edge is put between their ends. Under a keyed rule the columns are those of the key.
 
+use crate::decode::OpenFile;
 use crate::error::MergeError;
 use crate::key_range::{KeyRange, encode_whole};
 use crate::spec::SortColumn;
+use crate::statistics::row_group_key_range;
 use arrow::array::{ArrayRef, BooleanBufferBuilder};
 use arrow::buffer::BooleanBuffer;
 use std::ops::Range;
@@ -19,6 +21,18 @@ pub(crate) struct Weight {
     pub(crate) range: Option<KeyRange>,
     /// What it costs to merge.
     pub(crate) bytes: u64,
+}
+
+/// The row groups of a file that was opened with its statistics. `sort` are the columns that the job is cut by: under a keyed
+/// rule the key, else the sort key.
+pub(crate) fn weights(file: &OpenFile, sort: &[SortColumn]) -> Vec<Weight> {
+    let groups = file.footer().row_groups().iter().enumerate();
+    groups
+        .map(|(number, group)| Weight {
+            range: row_group_key_range(file, number, sort),
+            bytes: group.compressed_size().unsigned_abs(),
+        })
+        .collect()
 }
 
 /// A stretch of key space.
@@ -82,7 +96,14 @@ fn edges(weights: &[Weight], ranges: usize) -> Vec<Vec<u8>> {
             .iter()
             .map(|(range, bytes)| (digits(&range.min, shared), digits(&range.max, shared), *bytes)),
     );
-    let edge = |position: u128| [&least[..shared], &position.to_be_bytes()].concat();
+    let edge = |position: u128| {
+        let mut edge = [&least[..shared], &position.to_be_bytes()].concat();
+        // Zeros at the end may be none of the key's: without them it is not less than its edge.
+        while edge.len() > shared && edge.last() == Some(&0) {
+            edge.pop();
+        }
+        edge
+    };
     let positions = density.cuts(ranges).into_iter();
     positions
         .map(edge)
@@ -124,8 +145,8 @@ impl Density {
                 density.lumps.push((min, bytes));
             }
         }
-        density.slopes.sort_by(|a, b| a.0.cmp(&b.0));
-        density.lumps.sort_by(|a, b| a.0.cmp(&b.0));
+        density.slopes.sort_by_key(|(place, _)| *place);
+        density.lumps.sort_by_key(|(place, _)| *place);
         density
     }
 

@@ -2,10 +2,9 @@
 
 use std::sync::Arc;
 
-use baler_core::file::{File, FilePath, Identity, Level, Origin};
-use baler_core::ids::{Partition, Sequence};
+use baler_core::file::{File, FilePath, Identity};
 use baler_core::state::Table;
-use baler_merge::{Facts, FileError};
+use baler_merge::FileError;
 
 use super::partition;
 use crate::depot::{Depot, InputError};
@@ -80,7 +79,7 @@ impl<'a> Looking<'a> {
         let columns = facts.columns.iter().map(|column| column.name.clone()).collect();
         let partition = partition::of(&self.table.spec, path, &facts)?;
         Ok(Looked::Fresh {
-            file: Arc::new(file(path, identity, &facts, partition)),
+            file: Arc::new(spec::foreign_file(path.clone(), identity, partition, &facts)),
             columns,
         })
     }
@@ -96,22 +95,5 @@ fn in_words(error: &InputError) -> String {
         InputError::Gone { .. } => "there is no such file".to_owned(),
         InputError::Changed { .. } => "it is being written: add it when it is whole".to_owned(),
         other => other.to_string(),
-    }
-}
-
-fn file(path: &FilePath, identity: Identity, facts: &Facts, partition: Partition) -> File {
-    File {
-        partition,
-        path: path.clone(),
-        identity,
-        level: Level(0),
-        rows: facts.rows,
-        keys: facts.keys.as_ref().map(spec::key_range_of),
-        times: facts.times.map(spec::times_of),
-        digest: None,
-        checksum: None,
-        origin: Origin::Foreign,
-        added: Sequence(0),
-        apart: None,
     }
 }

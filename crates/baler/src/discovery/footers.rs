@@ -3,8 +3,7 @@
 use std::sync::Arc;
 
 use baler_core::event::Quarantined;
-use baler_core::file::{File, FilePath, Level, Origin};
-use baler_core::ids::Sequence;
+use baler_core::file::{File, FilePath};
 use baler_core::names;
 use baler_merge::FileError;
 
@@ -67,20 +66,8 @@ async fn read_footer(inbox: &Depot, asked: &Arc<Asked>, found: DataFile) -> Resu
         Err(InputError::Failed(error)) => return Err(error),
     };
     let columns = facts.columns.iter().map(|column| column.name.clone()).collect();
-    let file = File {
-        partition: names::folder_partition(&found.path),
-        path: found.path,
-        identity: found.identity,
-        level: Level(0),
-        rows: facts.rows,
-        keys: facts.keys.as_ref().map(spec::key_range_of),
-        times: facts.times.map(spec::times_of),
-        digest: None,
-        checksum: None,
-        origin: Origin::Foreign,
-        added: Sequence(0),
-        apart: None,
-    };
+    let partition = names::folder_partition(&found.path);
+    let file = spec::foreign_file(found.path, found.identity, partition, &facts);
     Ok(Looked::New {
         file: Arc::new(file),
         columns,

@@ -74,6 +74,11 @@ fn describe_policy(policy: &Policy) -> Option<String> {
     }
 }
 
+/// Whole days as days: months and years have no fixed length.
 fn length(millis: Millis) -> String {
+    const DAY_MS: u64 = 24 * 3_600_000;
+    if millis.0 >= DAY_MS && millis.0.is_multiple_of(DAY_MS) {
+        return format!("{}d", millis.0 / DAY_MS);
+    }
     humantime::format_duration(Duration::from_millis(millis.0)).to_string()
 }

@@ -6,14 +6,13 @@ use std::sync::Arc;
 
 use arrow::array::{Float64Array, Int64Array, StringArray};
 
-use crate::support::{Scene, write_columns};
+use crate::support::{Scene, soaking, write_columns};
 
 const BEYOND_BYTES_MAX: u64 = 200_000_000;
 
 #[test]
 fn memory_of_many_inputs_stays_within_its_budget() {
-    let soaking = std::env::var_os("BALER_SOAK").is_some();
-    let (files, sizes): (u64, &[u64]) = if soaking {
+    let (files, sizes): (u64, &[u64]) = if soaking() {
         (256, &[512 << 10, 4 << 20, 16 << 20])
     } else {
         (256, &[256 << 10])

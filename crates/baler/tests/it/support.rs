@@ -254,8 +254,13 @@ fn visit(folder: &Path, each: &mut dyn FnMut(&Path)) {
 
 /// A tenth of a long test in CI, all of it in a soak.
 pub(crate) fn tenth_unless_soaking(whole: u32) -> u32 {
-    match std::env::var_os("BALER_SOAK") {
-        Some(_) => whole,
-        None => whole.div_ceil(10),
+    match soaking() {
+        true => whole,
+        false => whole.div_ceil(10),
     }
+}
+
+/// Whether tests shall run at their whole length.
+pub(crate) fn soaking() -> bool {
+    std::env::var_os("BALER_SOAK").is_some()
 }

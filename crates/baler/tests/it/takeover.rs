@@ -16,25 +16,7 @@ fn the_next_run_takes_over_a_killed_one_at_once() {
     let scene = Scene::new();
     let rows = scene.write_many(40, 20_000);
     let before = scene.rows("data");
-    let args = [
-        "compact",
-        "data",
-        "--settle",
-        "0s",
-        "--lease",
-        "60s",
-        "--sort-by",
-        "key",
-    ];
-    let mut child = scene
-        .command(&args)
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .spawn()
-        .unwrap();
-    scene.wait_for_merge("data");
-    child.kill().unwrap();
-    child.wait().unwrap();
+    kill_in_mid_merge(&scene, "60s");
     let began = Instant::now();
     let run = scene.compact(&[]);
     assert!(
@@ -79,13 +61,7 @@ fn an_interrupted_run_gives_back_what_it_holds_and_says_so() {
     let scene = Scene::new();
     scene.write_many(40, 20_000);
     let before = scene.rows("data");
-    let args = ["compact", "data", "--settle", "0s", "--json", "--sort-by", "key"];
-    let child = scene
-        .command(&args)
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let child = merge_with_lease(&scene, "15s");
     scene.wait_for_merge("data");
     send(&child, Signal::TERM);
     let end = ended(child.wait_with_output().unwrap());
@@ -160,9 +136,9 @@ fn one_attempt_that_cannot_be_swept_does_not_stop_the_collector() {
     let dead = wait_for_attempts(&scene, 1).remove(0);
     child.kill().unwrap();
     child.wait().unwrap();
-    assert_eq!(scene.compact(&[]).number("jobs"), 1);
     fs::remove_dir_all(&dead).unwrap();
     fs::write(&dead, "not a folder").unwrap();
+    assert_eq!(scene.compact(&[]).number("jobs"), 1);
     let gc = scene.baler(&["gc", "data", "--now", "--json"]);
     assert_eq!(gc.code, 1, "{gc:?}");
     assert!(gc.number("deleted") >= 40, "{gc:?}");
@@ -178,6 +154,13 @@ fn merge_with_lease(scene: &Scene, lease: &str) -> Child {
     let mut command = scene.command(&[&args[..], &["--sort-by", "key"]].concat());
     let piped = command.stdout(Stdio::piped()).stderr(Stdio::piped());
     piped.spawn().unwrap()
+}
+
+fn kill_in_mid_merge(scene: &Scene, lease: &str) {
+    let mut child = merge_with_lease(scene, lease);
+    scene.wait_for_merge("data");
+    child.kill().unwrap();
+    child.wait().unwrap();
 }
 
 /// The folders of the attempts that have begun to write, once there are so many.
@@ -209,16 +192,7 @@ fn without_proof_of_death_the_lease_time_is_waited_for() {
     let scene = Scene::new();
     scene.write_many(40, 20_000);
     let before = scene.rows("data");
-    let args = ["compact", "data", "--settle", "0s", "--sort-by", "key"];
-    let mut child = scene
-        .command(&args)
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .spawn()
-        .unwrap();
-    scene.wait_for_merge("data");
-    child.kill().unwrap();
-    child.wait().unwrap();
+    kill_in_mid_merge(&scene, "15s");
     let copied = std::process::Command::new("cp")
         .args(["-a", "data", "copy"])
         .current_dir(scene.path("."))

@@ -3,12 +3,17 @@
 use super::super::*;
 use super::values::{array, numbers, sorting, types};
 use crate::adapt::strict_cast;
+use crate::decode::OpenFile;
+use crate::io::{Input, MemoryFile};
 use crate::key_range::{KeyRange, encode_row};
 use crate::promote::plain;
 use crate::spec::SortColumn;
 use arrow::array::*;
 use arrow::datatypes::*;
+use parquet::arrow::ArrowWriter;
+use parquet::file::properties::WriterProperties;
 use proptest::prelude::*;
+use std::sync::Arc;
 
 /// Types whose keys have an encoding.
 fn any_type() -> impl Strategy<Value = DataType> {
@@ -161,7 +166,7 @@ fn one_key_or_no_statistics_cannot_be_cut() {
         range: None,
         bytes: 5,
     };
-    for weights in [vec![], vec![unknown.clone()], vec![spread(7, 7, 10); 3]] {
+    for weights in [vec![], vec![unknown], vec![spread(7, 7, 10); 3]] {
         assert_eq!(
             cut(&weights, 4),
             [KeySpan {
@@ -172,12 +177,42 @@ fn one_key_or_no_statistics_cannot_be_cut() {
     }
 }
 
+#[test]
+fn the_row_groups_of_a_file_weigh_what_their_statistics_say() {
+    let keys: ArrayRef = Arc::new(Int64Array::from_iter((0..300).map(|n| (n < 299).then_some(n))));
+    let batch = RecordBatch::try_from_iter_with_nullable([("a", keys, true)]).unwrap();
+    let groups = WriterProperties::builder()
+        .set_max_row_group_row_count(Some(100))
+        .build();
+    let mut writer = ArrowWriter::try_new(Vec::new(), batch.schema(), Some(groups)).unwrap();
+    writer.write(&batch).unwrap();
+    let file: Arc<dyn Input> = Arc::new(MemoryFile::new("three", writer.into_inner().unwrap()));
+    let file = OpenFile::open_with_statistics(&file).unwrap();
+    let sort = [SortColumn {
+        nulls_first: false,
+        ..SortColumn::ascending("a")
+    }];
+    let weights = weights(&file, &sort);
+    assert_eq!(weights.len(), 3);
+    assert!(weights.iter().all(|weight| weight.bytes > 0));
+    for (number, weight) in weights.iter().enumerate() {
+        let rows = number * 100..number * 100 + 100;
+        assert_eq!(weight.range, bounds(batch.columns(), rows, &sort), "{number}");
+    }
+}
+
+#[test]
+fn two_keys_are_parted_and_each_stays_whole() {
+    let rows = [array(&DataType::Int64, &[Some(7), Some(8), Some(8), Some(7)])];
+    assert_eq!(sizes(&[spread(7, 7, 10), spread(8, 8, 10)], &rows, 2), [2, 2]);
+}
+
 /// A string that was cut at its bound is longer than its bound, and so greater than one that ends there.
 #[test]
 fn long_strings_are_told_apart_from_the_bounds_that_they_were_cut_to() {
     let sort = [SortColumn::ascending("a")];
     let texts = ["x".repeat(64), "x".repeat(65), "y".into()];
-    let rows: [ArrayRef; 1] = [std::sync::Arc::new(StringArray::from_iter_values(&texts))];
+    let rows: [ArrayRef; 1] = [Arc::new(StringArray::from_iter_values(&texts))];
     // The edge is the whole key of the first.
     let edge = encode_row(&rows, 0, &sort).unwrap().min();
     let behind = KeySpan {

@@ -3,6 +3,9 @@
 use super::super::*;
 use super::merges::{Job, Shape};
 
+/// Rows of a lane, kept or dropped.
+type Runs = [(u32, usize, bool)];
+
 fn job(keyed: bool) -> Job {
     let inputs = [
         vec![(1, 0, Some(1)), (2, 0, Some(1)), (3, 0, Some(3))],
@@ -11,7 +14,7 @@ fn job(keyed: bool) -> Job {
     Job::new(Shape::Short, &inputs, keyed, 2)
 }
 
-fn order(runs: &[(u32, usize, bool)]) -> Order {
+fn order(runs: &Runs) -> Order {
     let mut order = Order::default();
     runs.iter()
         .for_each(|(lane, rows, kept)| order.push(*lane, *rows, *kept));
@@ -19,7 +22,7 @@ fn order(runs: &[(u32, usize, bool)]) -> Order {
 }
 
 /// What the verifier says to some windows.
-fn verdict(keyed: bool, windows: &[&[(u32, usize, bool)]]) -> String {
+fn verdict(keyed: bool, windows: &[&Runs]) -> String {
     let job = job(keyed);
     let mut verifier = Verifier::new(&job.layout, job.lanes());
     let checked = windows.iter().try_for_each(|runs| verifier.check(&order(runs)));
@@ -29,7 +32,7 @@ fn verdict(keyed: bool, windows: &[&[(u32, usize, bool)]]) -> String {
     }
 }
 
-const RIGHT: &[(u32, usize, bool)] = &[
+const RIGHT: &Runs = &[
     (0, 1, true),
     (0, 1, false),
     (1, 1, true),
@@ -52,7 +55,7 @@ fn the_right_order_is_proved_in_one_window_or_cut_between_keys() {
 
 #[test]
 fn every_wrong_order_is_refused_and_says_why() {
-    let wrong: [(bool, &[&[(u32, usize, bool)]], &str); 9] = [
+    let wrong: [(bool, &[&Runs], &str); 9] = [
         (
             true,
             &[&[

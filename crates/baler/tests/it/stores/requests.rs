@@ -6,14 +6,14 @@ use baler::store::{Kind, PriceList, Scheme};
 use baler_teststores::{Exchange, FaultProxy, shared_seaweed};
 
 use super::place::Place;
+use crate::support::soaking;
 
 /// Requests of a run on a root at rest beside the entries since the last snapshot: to find the journal, and to list.
 const AT_REST_MAX: usize = 16;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn requests_of_a_compaction_are_few_and_an_idle_root_costs_nothing() {
-    let soaking = std::env::var_os("BALER_SOAK").is_some();
-    let files: i64 = if soaking { 1_000 } else { 100 };
+    let files: i64 = if soaking() { 1_000 } else { 100 };
     let Some(server) = shared_seaweed().await else {
         return;
     };
