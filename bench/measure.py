@@ -18,10 +18,10 @@ def main():
     code = subprocess.run(sys.argv[1:], stdin=subprocess.DEVNULL, stdout=sys.stderr).returncode
     wall = time.monotonic() - wall
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    unit = 1e6 if sys.platform == "darwin" else 1e3  # bytes there, kilobytes elsewhere
+    unit = 1 if sys.platform == "darwin" else 1024  # bytes there, kibibytes elsewhere
     print(json.dumps({
-        "wall_s": round(wall, 2), "cpu_s": round(used.ru_utime + used.ru_stime, 2),
-        "rss_mb": round(used.ru_maxrss / unit), "exit": code,
+        "wall_s": round(wall, 3), "cpu_s": round(used.ru_utime + used.ru_stime, 3),
+        "rss_mb": round(used.ru_maxrss * unit / 1e6, 1), "exit": code,
     }))
     sys.exit(1 if code else 0)
 

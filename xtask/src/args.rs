@@ -1,6 +1,6 @@
-//! The options of a chore: `--name value` or `--name=value`, each at most once, nothing unknown.
+//! The options of a chore: `--name value` or `--name=value`, and flags that take none; each at most once, nothing unknown.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::str::FromStr;
 
@@ -24,12 +24,19 @@ impl fmt::Display for Usage {
 
 impl std::error::Error for Usage {}
 
-#[derive(Debug)]
-pub(crate) struct Options(BTreeMap<String, String>);
+#[derive(Debug, Default)]
+pub(crate) struct Options {
+    values: BTreeMap<String, String>,
+    flags: BTreeSet<String>,
+}
 
 impl Options {
     pub(crate) fn parse(args: &[String], known: &[&str]) -> Result<Self> {
-        let mut given = BTreeMap::new();
+        Self::parse_with_flags(args, known, &[])
+    }
+
+    pub(crate) fn parse_with_flags(args: &[String], known: &[&str], flags: &[&str]) -> Result<Self> {
+        let mut given = Self::default();
         let mut args = args.iter();
         while let Some(arg) = args.next() {
             let option = arg
@@ -39,26 +46,38 @@ impl Options {
                 Some((name, value)) => (name, Some(value)),
                 None => (option, None),
             };
+            if flags.contains(&option) {
+                if !given.flags.insert(option.to_owned()) {
+                    return Err(Usage::new(format!("`--{option}` was given twice")).into());
+                }
+                continue;
+            }
             if !known.contains(&name) {
                 return Err(Usage::new(format!("unknown option `--{name}`")).into());
             }
             let value = value
                 .or_else(|| args.next().map(String::as_str))
                 .ok_or_else(|| Usage::new(format!("`--{name}` needs a value")))?;
-            if given.insert(name.to_owned(), value.to_owned()).is_some() {
+            if given.values.insert(name.to_owned(), value.to_owned()).is_some() {
                 return Err(Usage::new(format!("`--{name}` was given twice")).into());
             }
         }
-        Ok(Self(given))
+        Ok(given)
+    }
+
+    pub(crate) fn flag(&self, name: &str) -> bool {
+        self.flags.contains(name)
     }
 
     pub(crate) fn one<T: FromStr>(&self, name: &str, default: T) -> Result<T> {
-        self.0.get(name).map_or(Ok(default), |text| value(name, text))
+        self.values
+            .get(name)
+            .map_or(Ok(default), |text| value(name, text))
     }
 
     /// A list, separated by commas.
     pub(crate) fn list<T: FromStr + Clone>(&self, name: &str, default: &[T]) -> Result<Vec<T>> {
-        match self.0.get(name) {
+        match self.values.get(name) {
             Some(text) => text.split(',').map(|item| value(name, item.trim())).collect(),
             None => Ok(default.to_vec()),
         }
@@ -75,9 +94,10 @@ mod tests {
     use super::*;
 
     fn parse(args: &[&str]) -> Result<Options> {
-        Options::parse(
+        Options::parse_with_flags(
             &args.iter().map(|arg| (*arg).to_owned()).collect::<Vec<_>>(),
             &["runs", "engines"],
+            &["write"],
         )
     }
 
@@ -93,12 +113,22 @@ mod tests {
     }
 
     #[test]
+    fn a_flag_takes_no_value() {
+        let options = parse(&["--write", "--runs", "3"]).unwrap();
+        assert!(options.flag("write"));
+        assert_eq!(options.one("runs", 5).unwrap(), 3);
+        assert!(!parse(&[]).unwrap().flag("write"));
+    }
+
+    #[test]
     fn what_makes_no_sense_is_a_usage_error() {
         for args in [
             &["--what", "3"][..],
             &["3"],
             &["--runs"],
             &["--runs", "1", "--runs", "2"],
+            &["--write", "--write"],
+            &["--write=yes"],
         ] {
             assert!(parse(args).unwrap_err().is::<Usage>(), "{args:?}");
         }

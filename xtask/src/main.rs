@@ -2,6 +2,7 @@
 
 mod args;
 mod process;
+mod provenance;
 mod steps;
 mod workspace;
 
@@ -72,7 +73,7 @@ const CHORES: &[Chore] = &[
     },
     Chore {
         name: "bench",
-        about: "figures: bench core, bench merge",
+        about: "figures: bench core, merge, growth, small, threads, flame",
         help: bench::HELP,
         run: bench::run,
     },

@@ -234,6 +234,20 @@ pub struct Finished {
     /// Rows that a rule let go.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub drops: Vec<Dropped>,
+    /// Rows that were copied without being decoded.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub copied: Option<Copied>,
+}
+
+/// Rows that went from inputs to outputs as bytes: their pages are proved, not their values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Copied {
+    /// How many.
+    pub rows: u64,
+    /// Sum of the seals of their pages, taken at the inputs.
+    pub read: Digest,
+    /// The same, taken from what the outputs were handed.
+    pub written: Digest,
 }
 
 /// A file that an attempt wrote.
@@ -245,9 +259,12 @@ pub struct Output {
     pub path: FilePath,
     /// Length in bytes.
     pub bytes: u64,
-    /// Rows that the encoder was handed.
+    /// Its rows.
     pub rows: u64,
-    /// Digest of these rows.
+    /// Those among them that were copied as bytes.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub copied: u64,
+    /// Digest of the rows that the encoder was handed: all but the copied ones.
     pub digest: Digest,
     /// XXH3-128 of its bytes.
     pub checksum: Digest,
@@ -264,8 +281,16 @@ pub struct Output {
 pub struct InputRead {
     /// Rows that fell into the range.
     pub rows: u64,
-    /// Their digest, taken before the merge.
+    /// Those among them that were copied as bytes.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub copied: u64,
+    /// Digest of the rows that were decoded, taken before the merge: all but the copied ones.
     pub digest: Digest,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands over a reference")]
+fn is_none(rows: &u64) -> bool {
+    *rows == 0
 }
 
 /// Which rows a job may let go for their age. See `decide::drops` for why no row comes back.

@@ -1,10 +1,26 @@
-//! Brings columns of one file into the common schema: values promoted; inside structures by name, missing ones as nulls.
+//! Brings rows and columns of one file into the common schema: values promoted; inside structures by name, missing ones as nulls.
 
 use arrow::array::*;
 use arrow::compute::{CastOptions, cast_with_options};
-use arrow::datatypes::{DataType, Fields};
+use arrow::datatypes::{DataType, Fields, SchemaRef};
 use arrow::error::ArrowError;
 use std::sync::Arc;
+
+/// `batch` with the columns and types of `schema`. Fails where a value does not fit (a time stamp too far for its finer unit).
+pub(crate) fn adapt_batch(batch: &RecordBatch, schema: &SchemaRef) -> Result<RecordBatch, ArrowError> {
+    let rows = batch.num_rows();
+    let columns = fields_by_name(
+        batch.schema_ref().fields(),
+        batch.columns(),
+        schema.fields(),
+        rows,
+    )?;
+    RecordBatch::try_new_with_options(
+        Arc::clone(schema),
+        columns,
+        &RecordBatchOptions::new().with_row_count(Some(rows)),
+    )
+}
 
 fn fields_by_name(
     from: &Fields,
@@ -20,8 +36,7 @@ fn fields_by_name(
         .collect()
 }
 
-/// A column of one file in the type of the common schema. Fails where a value does not fit (a time stamp too far for its
-/// finer unit).
+/// A column of one file in the type of the common schema.
 pub(crate) fn adapt_column(array: &ArrayRef, to: &DataType) -> Result<ArrayRef, ArrowError> {
     if array.data_type() == to {
         return Ok(Arc::clone(array));

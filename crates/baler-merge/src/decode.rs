@@ -16,11 +16,15 @@ use parquet::arrow::arrow_reader::{
 use parquet::arrow::{ARROW_SCHEMA_META_KEY, ProjectionMask};
 use parquet::basic::{Encoding, PageType};
 use parquet::file::metadata::{
-    ColumnChunkMetaData, PageEncodingStats, ParquetMetaData, ParquetMetaDataOptions, ParquetStatisticsPolicy,
+    ColumnChunkMetaData, FileMetaData, PageEncodingStats, ParquetMetaData, ParquetMetaDataOptions,
+    ParquetStatisticsPolicy,
 };
 use std::collections::HashSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
+
+/// What is kept of a column chunk that is read alone.
+const COLUMN_WINDOW_BYTES: usize = 1 << 20;
 
 /// A file whose footer was found sound.
 #[derive(Clone)]
@@ -114,6 +118,56 @@ impl OpenFile {
     /// Whether to hold the file while it is read with windows of this size: it is small, and they would hold as much.
     pub(crate) fn is_worth_holding(&self, window_bytes: usize) -> bool {
         self.input.len() <= SMALL_FILE_BYTES.min((window_bytes * self.leaves()) as u64)
+    }
+
+    /// The file's bytes.
+    pub(crate) fn input(&self) -> &dyn Input {
+        self.input.as_ref()
+    }
+
+    /// The same file, as if it had these row groups only.
+    pub(crate) fn with_groups(&self, groups: &[usize]) -> Result<Self, FileError> {
+        let (footer, file) = (self.footer(), self.footer().file_metadata());
+        let groups: Vec<_> = groups
+            .iter()
+            .map(|group| footer.row_group(*group).clone())
+            .collect();
+        let file = FileMetaData::new(
+            file.version(),
+            groups.iter().map(|group| group.num_rows()).sum(),
+            file.created_by().map(str::to_owned),
+            file.key_value_metadata().cloned(),
+            file.schema_descr_ptr(),
+            file.column_orders().cloned(),
+        );
+        let footer = Arc::new(ParquetMetaData::new(file, groups));
+        Ok(Self {
+            input: Arc::clone(&self.input),
+            metadata: guarded(|| plain_metadata(&footer))?,
+        })
+    }
+
+    /// Begins to decode some top-level columns of one row group.
+    pub(crate) fn read_columns(
+        &self,
+        columns: &[usize],
+        group: usize,
+        batch_rows: usize,
+    ) -> Result<Batches, FileError> {
+        let mask = ProjectionMask::roots(self.metadata.parquet_schema(), columns.iter().copied());
+        let input = Arc::clone(&self.input) as Arc<dyn Input>;
+        let windows = Windows::new(input, self.footer(), &mask, COLUMN_WINDOW_BYTES);
+        let builder =
+            ParquetRecordBatchReaderBuilder::new_with_metadata(windows.clone(), self.metadata.clone())
+                .with_batch_size(batch_rows)
+                .with_row_groups(vec![group])
+                .with_projection(mask);
+        let reader = guarded(|| builder.build().map_err(|why| damaged(&windows, &why)))?;
+        Ok(Batches {
+            reader,
+            windows,
+            rows_due: self.footer().row_group(group).num_rows().unsigned_abs(),
+        })
     }
 
     /// Begins to decode.

@@ -1,13 +1,18 @@
 //! A row group that is encoded and not written yet: one column chunk after another, each as the pages it is made of.
 
+use crate::error::MergeError;
 use bytes::{Buf, Bytes};
 use parquet::column::writer::ColumnCloseResult;
 use parquet::errors::Result as ParquetResult;
-use parquet::file::metadata::RowGroupMetaDataPtr;
+use parquet::file::metadata::{ColumnChunkMetaData, RowGroupMetaDataPtr};
+use parquet::file::page_index::column_index::ColumnIndexMetaData;
+use parquet::file::page_index::offset_index::OffsetIndexMetaData;
 use parquet::file::reader::{ChunkReader, Length};
+use parquet::file::statistics::Statistics;
 use parquet::file::writer::SerializedFileWriter;
+use parquet::schema::types::ColumnDescPtr;
 use std::collections::VecDeque;
-use std::io::{Read, Write};
+use std::io::{self, Read, Write};
 
 /// One leaf column of a row group.
 #[derive(Debug, Clone)]
@@ -16,6 +21,80 @@ pub(crate) struct EncodedColumn {
     pub(crate) bytes: Rope,
     /// Sizes, statistics and indexes; offsets are counted from the first byte of `bytes`.
     pub(crate) close: ColumnCloseResult,
+}
+
+/// A chunk of a file, and what is to be said about it in another.
+pub(crate) struct FoundChunk<'a> {
+    /// All of its pages.
+    pub(crate) bytes: Bytes,
+    pub(crate) metadata: &'a ColumnChunkMetaData,
+    pub(crate) rows: u64,
+    pub(crate) statistics: Option<Statistics>,
+    pub(crate) column_index: Option<ColumnIndexMetaData>,
+    /// Offsets as they are in the file.
+    pub(crate) offset_index: Option<OffsetIndexMetaData>,
+}
+
+impl EncodedColumn {
+    /// A chunk of a file as a column of an output that has it as `leaf`.
+    pub(crate) fn found(found: FoundChunk<'_>, leaf: ColumnDescPtr) -> ParquetResult<Self> {
+        let chunk = found.metadata;
+        let (start, _) = chunk.byte_range();
+        let moved = |offset: i64| offset - start as i64;
+        let mut builder = ColumnChunkMetaData::builder(leaf)
+            .set_compression_codec(chunk.compression_codec())
+            .set_encodings_mask(*chunk.encodings_mask())
+            .set_total_compressed_size(chunk.compressed_size())
+            .set_total_uncompressed_size(chunk.uncompressed_size())
+            .set_num_values(chunk.num_values())
+            .set_data_page_offset(moved(chunk.data_page_offset()))
+            .set_dictionary_page_offset(chunk.dictionary_page_offset().map(moved))
+            .set_unencoded_byte_array_data_bytes(chunk.unencoded_byte_array_data_bytes())
+            .set_repetition_level_histogram(chunk.repetition_level_histogram().cloned())
+            .set_definition_level_histogram(chunk.definition_level_histogram().cloned());
+        if let Some(statistics) = found.statistics {
+            builder = builder.set_statistics(statistics);
+        }
+        if let Some(pages) = chunk.page_encoding_stats() {
+            builder = builder.set_page_encoding_stats(pages.clone());
+        }
+        let mut offset_index = found.offset_index;
+        for page in offset_index
+            .iter_mut()
+            .flat_map(|index| &mut index.page_locations)
+        {
+            page.offset = moved(page.offset);
+        }
+        Ok(Self {
+            close: ColumnCloseResult {
+                bytes_written: found.bytes.len() as u64,
+                rows_written: found.rows,
+                metadata: builder.build()?,
+                bloom_filter: None,
+                column_index: found.column_index,
+                offset_index,
+            },
+            bytes: found.bytes.into(),
+        })
+    }
+}
+
+/// Writes the next row group of a file, column by column, so that no more than one of them is held.
+pub(crate) fn write_group<W: Write + Send>(
+    file: &mut SerializedFileWriter<W>,
+    mut column: impl FnMut(usize) -> Result<EncodedColumn, MergeError>,
+) -> Result<RowGroupMetaDataPtr, MergeError> {
+    let odd = |why: parquet::errors::ParquetError| MergeError::Node {
+        doing: "writing an output",
+        source: io::Error::other(why.to_string()),
+    };
+    let leaves = file.schema_descr().num_columns();
+    let mut group = file.next_row_group().map_err(odd)?;
+    for leaf in 0..leaves {
+        let column = column(leaf)?;
+        group.append_column(&column.bytes, column.close).map_err(odd)?;
+    }
+    group.close().map_err(odd)
 }
 
 /// All leaf columns of a row group, in the order of the schema.

@@ -39,7 +39,8 @@
 //! Modules in reading order: what is asked for (`spec`, `row_time`, `io`), what is given back (`report`, `digest`, `error`), how a
 //! file is opened (`open_all`, `held`, `thrift`, `footer`, `windows`, `decode`), how inputs are made one (`promote`, `schema`,
 //! `adapt`), how memory is shared out (`plan`), how rows are taken in (`intake`, `shelf`), how they are ordered (`order`), and
-//! what becomes of them (`sieve`, `columns`, `pages`, `settings`, `roll`, `write`).
+//! what becomes of them (`sieve`, `columns`, `settings`, `roll`, `write`). Apart from these: Parquet pages by ourselves (`pages`,
+//! `group`), and what goes past the merge (`paths`: who may; `stitch`: how).
 
 mod error;
 mod io;
@@ -90,15 +91,20 @@ mod key_range;
     reason = "what reads pages is used by stitching, which is not wired in yet"
 )]
 mod pages;
+mod paths;
 mod roll;
 mod settings;
 mod sieve;
 mod statistics;
-#[expect(dead_code, reason = "used by the merge once paths are mixed")]
+#[cfg_attr(
+    not(test),
+    expect(dead_code, reason = "used by the merge once paths are mixed")
+)]
 mod stitch;
 mod write;
 
 mod inspect;
+mod job;
 mod merge;
 
 pub use digest::Digest;

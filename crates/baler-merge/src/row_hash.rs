@@ -44,7 +44,7 @@ pub(crate) fn add_column(sums: &mut [u128], name: &str, column: &ArrayRef) -> Re
     add_values(sums, column, xxh3_64_with_seed(name.as_bytes(), 0))
 }
 
-/// The hashes of the entries of a top-level column's dictionary.
+/// A hash for each value of a top-level column, or of its dictionary, the same whatever width it was promoted to.
 pub(crate) fn hash_entries(name: &str, values: &ArrayRef) -> Result<Vec<u128>, ArrowError> {
     hash_values(values, xxh3_64_with_seed(name.as_bytes(), 0))
 }

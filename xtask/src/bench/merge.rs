@@ -1,180 +1,157 @@
 //! Baler and its peers on the same data, by turns: a shared machine is slow for all of them or for none.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 use serde_json::Value;
 
-use super::table::{Figures, Table};
+use super::bounds::Bounds;
+use super::engine::{Engine, Level};
+use super::figures::{Figures, number};
+use super::results::Results;
+use super::track::{Track, last_line};
+use super::verdict::{self, Verdict};
+use super::{Sizes, page};
 use crate::args::{Options, Usage};
-use crate::interop::{Baler, Profile, Size, generate};
+use crate::interop::Size;
 use crate::shape::Shape;
-use crate::workspace::Workspace;
-use crate::{process, venv};
 
-const BALER: &str = "baler";
-const ENGINES: &[&str] = &[
-    "duckdb",
-    "polars",
-    "datafusion",
-    "chdb",
-    "delta_compact",
-    "delta_zorder",
-    "duckdb_concat",
-    "polars_concat",
-    "cat",
-];
-const SHAPES: &[Shape] = &[Shape::Overlap, Shape::Disjoint, Shape::Upsert];
+const REQUIREMENTS: &str = "bench/requirements.txt";
 
 pub(crate) fn run(args: &[String]) -> Result<()> {
-    let options = Options::parse(args, &["shape", "engines", "runs", "files", "rows"])?;
-    let shapes = options.list("shape", SHAPES)?;
-    let default = [BALER, "duckdb", "polars"].map(str::to_owned);
-    let engines: Vec<String> = options.list("engines", &default)?;
-    let runs = options.one("runs", 5)?;
-    let size = Size {
-        files: options.one("files", Size::FULL.files)?,
-        rows: options.one("rows", Size::FULL.rows)?,
-    };
-    if let Some(unknown) = engines
-        .iter()
-        .find(|name| *name != BALER && !ENGINES.contains(&name.as_str()))
-    {
-        return Err(Usage::new(format!(
-            "unknown engine `{unknown}`: {BALER} {}",
-            ENGINES.join(" ")
-        ))
-        .into());
+    let options = Options::parse_with_flags(args, &["shape", "peers", "runs", "files", "rows"], &["write"])?;
+    let shapes = options.list("shape", &Shape::ALL)?;
+    let peers: Vec<String> = options.list("peers", &[])?;
+    let sizes = Sizes::read(&options, Size::FULL, 5)?;
+    let contests: Vec<_> = shapes
+        .into_iter()
+        .map(|shape| Ok((shape, Engine::contestants(shape, &peers)?)))
+        .collect::<Result<_>>()?;
+    for (shape, engines) in &contests {
+        if options.flag("write") && !Engine::are_the_best(*shape, engines)? {
+            let text = format!(
+                "`--write` takes all peers of `{}` that run by default",
+                shape.name()
+            );
+            return Err(Usage::new(text).into());
+        }
     }
 
-    let workspace = Workspace::find()?;
-    let contest = Contest {
-        python: venv::BENCH.python(&workspace)?,
-        baler: Baler::build(&workspace, Profile::Release)?,
-        home: workspace.tools().join("bench"),
-        workspace,
-    };
-    let mut tables = Vec::new();
-    for shape in shapes {
-        tables.push(contest.compare(shape, size, &engines, runs)?);
+    let track = Track::open()?;
+    let mut verdicts = Vec::new();
+    for (shape, engines) in &contests {
+        let results = compare(&track, *shape, sizes, engines)?;
+        let found = Bounds::of(*shape).verdicts(&results);
+        report(&track, &results, engines, &found, options.flag("write"))?;
+        verdicts.extend(found);
     }
-    for table in tables {
-        println!("\n{table}");
-    }
-    Ok(())
+    println!("\n{}", verdict::table(&verdicts));
+    verdict::judge(&verdicts)
 }
 
-/// What every turn needs.
-struct Contest {
-    workspace: Workspace,
-    python: PathBuf,
-    baler: Baler,
-    home: PathBuf,
+fn compare(track: &Track, shape: Shape, sizes: Sizes, engines: &[Engine]) -> Result<Results> {
+    let source = track.data(shape, sizes.size)?;
+    let output = track.folder("output")?;
+    let peer_output = track.folder("peer")?;
+    let mut results = Results::new(shape, sizes.size);
+    for turn in 1..=sizes.runs {
+        for engine in engines {
+            let figures = match engine {
+                Engine::Baler => {
+                    track.run_baler(&track.compact(shape, source.path(), output.path()), &output)?
+                }
+                Engine::Peer(peer, level) => {
+                    let run = Turn {
+                        track,
+                        shape,
+                        source: source.path(),
+                        output: peer_output.path(),
+                    };
+                    run.peer(peer.name, *level)?
+                }
+            };
+            println!("{} {turn}/{} {engine}: {figures}", shape.name(), sizes.runs);
+            results.add(*engine, figures);
+        }
+    }
+    track.check(shape, source.path(), output.path())?;
+    Ok(results)
 }
 
-impl Contest {
-    fn compare(&self, shape: Shape, size: Size, engines: &[String], runs: usize) -> Result<Table> {
-        let source = self.home.join(shape.name());
-        remove(&source)?;
-        generate(&self.workspace, &self.python, &source, shape, size)?;
-        let mut table = Table::new(format!(
-            "{}: {} files of {} rows",
-            shape.name(),
-            size.files,
-            size.rows
-        ));
-        for turn in 1..=runs {
-            for engine in engines {
-                let figures = self.measure(engine, shape, &source)?;
-                println!("{} {turn}/{runs} {engine}: {figures}", shape.name());
-                table.add(engine, figures);
-            }
-        }
-        if engines.iter().any(|engine| engine == BALER) {
-            self.check(shape, &source)
-                .context("Baler's result is wrong, so its figures mean nothing")?;
-        }
-        remove(&source)?;
-        Ok(table)
-    }
+/// What a peer is given.
+struct Turn<'a> {
+    track: &'a Track,
+    shape: Shape,
+    source: &'a Path,
+    output: &'a Path,
+}
 
-    fn measure(&self, engine: &str, shape: Shape, source: &Path) -> Result<Figures> {
-        let output = self.output(engine);
-        remove(&output)?;
-        let mut command = Command::new(&self.python);
-        if engine == BALER {
-            command
-                .arg(self.workspace.path("bench/measure.py"))
-                .arg(self.baler.program())
-                .arg("compact");
-            command
-                .arg(source)
-                .arg("--output")
-                .arg(&output)
-                .args(shape.order());
-            command.args(["--workers", "1", "--memory", "256MiB", "--settle", "0s", "--json"]);
-        } else {
-            command
-                .arg(self.workspace.path("bench/peers.py"))
-                .args([engine, shape.name()])
-                .args([source, &output]);
-        }
-        let text = process::output(&mut command)?;
-        let line = text
-            .lines()
-            .last()
-            .with_context(|| format!("{engine} printed nothing"))?;
-        let json: Value = serde_json::from_str(line).with_context(|| format!("{engine} printed {line}"))?;
-        let figure = |name: &str| {
-            json[name]
-                .as_f64()
-                .with_context(|| format!("{engine}: no `{name}` in {line}"))
-        };
-        let output_mb = if engine == BALER {
-            parquet_mb(&output)?
-        } else {
-            figure("out_mb")?
-        };
-        Ok(Figures {
-            cpu_s: figure("cpu_s")?,
-            wall_s: figure("wall_s")?,
-            rss_mb: figure("rss_mb")?,
-            output_mb,
-        })
-    }
-
-    fn check(&self, shape: Shape, source: &Path) -> Result<()> {
-        let mut command = Command::new(&self.python);
+impl Turn<'_> {
+    fn peer(&self, name: &str, level: Level) -> Result<Figures> {
+        let mut command = Command::new(&self.track.python);
         command
-            .arg(self.workspace.path("bench/check.py"))
-            .arg("rows")
-            .args([source, &self.output(BALER)]);
-        process::run(command.args(["--shape", shape.name()]))
-    }
-
-    fn output(&self, engine: &str) -> PathBuf {
-        self.home.join("output").join(engine)
-    }
-}
-
-/// The size of Baler's result; its own state lies in a folder beside it.
-fn parquet_mb(folder: &Path) -> Result<f64> {
-    let mut bytes = 0;
-    for entry in fs::read_dir(folder).with_context(|| format!("{}", folder.display()))? {
-        let entry = entry?;
-        if entry.path().extension().is_some_and(|end| end == "parquet") {
-            bytes += entry.metadata()?.len();
+            .arg(self.track.workspace.path("bench/peers.py"))
+            .args([name, self.shape.name()])
+            .args([self.source, self.output]);
+        if level == Level::One {
+            command.args(["--level", "1"]);
         }
+        let line = last_line(&mut command)?;
+        let json: Value = serde_json::from_str(&line).with_context(|| format!("{name} printed {line}"))?;
+        Figures::parse(&line, number(&json, "out_mb")?)
     }
-    ensure!(bytes > 0, "{} holds no result", folder.display());
-    Ok(bytes as f64 / 1e6)
 }
 
-fn remove(folder: &Path) -> Result<()> {
-    if folder.exists() {
-        fs::remove_dir_all(folder).with_context(|| format!("removing {}", folder.display()))?;
+fn report(
+    track: &Track,
+    results: &Results,
+    engines: &[Engine],
+    verdicts: &[Verdict],
+    write: bool,
+) -> Result<()> {
+    let requirements = fs::read_to_string(track.workspace.path(REQUIREMENTS)).context(REQUIREMENTS)?;
+    let text = format!(
+        "{}; {}.\n{}\n{}",
+        track.provenance,
+        versions(&requirements, engines),
+        results.table(),
+        verdict::table(verdicts)
+    );
+    println!("\n{}\n{text}", results.shape.name());
+    if write {
+        let name = format!("merge {}", results.shape.name());
+        page::write(&track.workspace, page::PERFORMANCE, &name, &text)?;
+        let rows: Vec<_> = results.summary().into_iter().collect();
+        page::write_rows(&track.workspace, page::README, "merge", &rows)?;
     }
     Ok(())
+}
+
+/// The packages behind these engines, each once, as they are pinned.
+fn versions(requirements: &str, engines: &[Engine]) -> String {
+    let used = |package: &str| {
+        engines
+            .iter()
+            .any(|engine| matches!(engine, Engine::Peer(peer, _) if peer.package == package))
+    };
+    let pinned = requirements.lines().filter_map(|line| line.split_once("=="));
+    let named: Vec<_> = pinned
+        .filter(|(package, _)| used(package))
+        .map(|(package, version)| format!("{package} {version}"))
+        .collect();
+    named.join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_versions_of_those_who_ran_are_told() {
+        let engines = Engine::contestants(Shape::Disjoint, &[]).unwrap();
+        let text = "duckdb==2.0.0\nchdb==4.4.0\npolars==2.1.0\n";
+        assert_eq!(versions(text, &engines), "duckdb 2.0.0, polars 2.1.0");
+    }
 }

@@ -31,7 +31,7 @@ BALER_BIN tests that binary instead of building one. The data stay under target/
 const TARGET_SIZE_BYTES: u64 = 512 << 20;
 
 /// How much data: the number of files and the rows in each.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Size {
     pub(crate) files: u64,
     pub(crate) rows: u64,

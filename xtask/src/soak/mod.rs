@@ -4,19 +4,19 @@ mod page;
 
 use anyhow::{Result, ensure};
 
-use crate::args::Options;
+use crate::args::Usage;
 use crate::interop::{self, Profile, Size};
 use crate::shape::Shape;
 use crate::steps::Steps;
 use crate::workspace::Workspace;
-use crate::{process, stores, venv};
+use crate::{process, provenance, stores, venv};
 
 pub(crate) const HELP: &str = "\
-Usage: cargo xtask soak
+Usage: cargo xtask soak [WORD …]
 
 Runs the long tests at their whole length (BALER_SOAK=1, release build) and the interoperability
-tests at full size, then writes docs/soak.md: commit, date, result and figures of each step.
-Takes tens of minutes, and several gigabytes under target/tools. A test gives a figure by printing
+tests at full size, then writes docs/soak.md: commit, date, result and figures of each step. With
+words, only the steps whose names hold one of them; the others keep their lines on the page. All take tens of minutes, and several gigabytes under target/tools. A test gives a figure by printing
 a line `figure: …`.";
 
 const PAGE: &str = "docs/soak.md";
@@ -81,21 +81,36 @@ const SOAKS: &[Soak] = &[
     },
 ];
 
-pub(crate) fn run(args: &[String]) -> Result<()> {
-    Options::parse(args, &[])?;
+pub(crate) fn run(words: &[String]) -> Result<()> {
+    let is_meant =
+        |soak: &&Soak| words.is_empty() || words.iter().any(|word| soak.name.contains(word.as_str()));
+    let soaks: Vec<&Soak> = SOAKS.iter().filter(is_meant).collect();
+    if soaks.is_empty() {
+        let names: Vec<&str> = SOAKS.iter().map(|soak| soak.name).collect();
+        return Err(Usage::new(format!(
+            "no step is called so; there are:\n  {}",
+            names.join("\n  ")
+        ))
+        .into());
+    }
     let workspace = Workspace::find()?;
-    let commit = page::commit(&workspace)?;
+    let provenance = provenance::line(&workspace)?;
     let mut steps = Steps::default();
     let mut figures = Vec::new();
-    for soak in SOAKS {
+    for soak in soaks {
         let mut said = Vec::new();
         steps.run(soak.name, || soak.run(&workspace, &mut said));
         figures.push(said);
     }
-    std::fs::create_dir_all(workspace.path("docs"))?;
+    let path = workspace.path(PAGE);
+    let before = std::fs::read_to_string(&path).unwrap_or_default();
+    let run = page::Run {
+        provenance,
+        steps: steps.outcomes().iter().zip(figures).collect(),
+    };
     std::fs::write(
-        workspace.path(PAGE),
-        page::render(&commit, &page::date()?, steps.outcomes(), &figures),
+        &path,
+        page::render(SOAKS.iter().map(|soak| soak.name), &run, &before),
     )?;
     println!("\nwrote {PAGE}");
     steps.finish()

@@ -1,46 +1,50 @@
 //! docs/soak.md.
 
-use std::process::Command;
-use std::thread::available_parallelism;
-
-use anyhow::Result;
-
-use crate::process;
 use crate::steps::Outcome;
-use crate::workspace::Workspace;
 
-pub(crate) fn commit(workspace: &Workspace) -> Result<String> {
-    Ok(workspace
-        .git(&["describe", "--always", "--dirty", "--exclude=*"])?
-        .trim()
-        .to_owned())
-}
-
-pub(crate) fn date() -> Result<String> {
-    Ok(process::output(Command::new("date").args(["-u", "+%Y-%m-%d"]))?
-        .trim()
-        .to_owned())
-}
-
-pub(crate) fn render(commit: &str, date: &str, outcomes: &[Outcome], figures: &[Vec<String>]) -> String {
-    let cores = available_parallelism().map_or(0, usize::from);
-    let mut page = format!(
+/// The page: one line for each name. What was run now is told, and what was not keeps the line of the page before.
+pub(crate) fn render<'a>(names: impl Iterator<Item = &'a str>, run: &Run<'_>, before: &str) -> String {
+    let mut page = String::from(
         "# The last soak\n\n\
-         Written by `cargo xtask soak`: the long tests at their whole length.\n\n\
-         Commit {commit}, {date}, {cores} cores, {}.\n\n\
-         | step | result | minutes | figures |\n|---|---|---|---|\n",
-        std::env::consts::OS
+         Written by `cargo xtask soak`: the long tests at their whole length, each with the commit it last ran on.\n\n\
+         | step | result | minutes | when and on what | figures |\n|---|---|---|---|---|\n",
     );
-    for (outcome, figures) in outcomes.iter().zip(figures) {
-        let result = if outcome.passed { "passed" } else { "**failed**" };
-        let minutes = outcome.took.as_secs_f64() / 60.0;
-        page += &format!(
-            "| {} | {result} | {minutes:.1} | {} |\n",
-            outcome.name,
-            figures.join("; ")
-        );
+    for name in names {
+        let told = run.steps.iter().find(|(outcome, _)| outcome.name == name);
+        let line = told.map(|(outcome, figures)| run.line(outcome, figures));
+        let kept = || before.lines().find(|line| is_line_of(line, name));
+        page += &match line {
+            Some(line) => line,
+            None => kept().map_or_else(|| format!("| {name} | not run | | | |"), str::to_owned),
+        };
+        page.push('\n');
     }
     page
+}
+
+/// What was run, when and on what.
+pub(crate) struct Run<'a> {
+    pub(crate) provenance: String,
+    /// Each step with its figures.
+    pub(crate) steps: Vec<(&'a Outcome, Vec<String>)>,
+}
+
+impl Run<'_> {
+    fn line(&self, outcome: &Outcome, figures: &[String]) -> String {
+        let result = if outcome.passed { "passed" } else { "**failed**" };
+        let minutes = outcome.took.as_secs_f64() / 60.0;
+        format!(
+            "| {} | {result} | {minutes:.1} | {} | {} |",
+            outcome.name,
+            self.provenance,
+            figures.join("; ")
+        )
+    }
+}
+
+fn is_line_of(line: &str, name: &str) -> bool {
+    let cells: Vec<&str> = line.split('|').map(str::trim).collect();
+    cells.len() == 7 && cells[1] == name
 }
 
 #[cfg(test)]
@@ -49,24 +53,45 @@ mod tests {
 
     use super::*;
 
-    #[test]
-    fn a_failure_and_a_figure_are_on_the_page() {
-        let outcome = |name: &str, passed| Outcome {
+    fn outcome(name: &str, passed: bool) -> Outcome {
+        Outcome {
             name: name.to_owned(),
             passed,
             took: Duration::from_secs(90),
+        }
+    }
+
+    fn page(provenance: &str, steps: &[(&Outcome, Vec<String>)], before: &str) -> String {
+        let run = Run {
+            provenance: provenance.to_owned(),
+            steps: steps.to_vec(),
         };
-        let outcomes = [outcome("kills", true), outcome("memory", false)];
-        let page = render(
+        render(["kills", "memory", "readers"].into_iter(), &run, before)
+    }
+
+    #[test]
+    fn a_failure_and_a_figure_are_on_the_page() {
+        let (kills, memory) = (outcome("kills", true), outcome("memory", false));
+        let page = page(
             "abc1234",
-            "2026-01-31",
-            &outcomes,
-            &[vec!["100 kills".into()], vec![]],
+            &[(&kills, vec!["100 kills".into()]), (&memory, vec![])],
+            "",
         );
-        assert!(page.contains("Commit abc1234, 2026-01-31"), "{page}");
+        assert!(page.contains("| kills | passed | 1.5 | abc1234 | "), "{page}");
         assert!(
-            page.contains("| kills | passed | 1.5 | 100 kills |\n| memory | **failed** | 1.5 |  |\n"),
+            page.contains(" | 100 kills |\n| memory | **failed** | 1.5 | "),
             "{page}"
         );
+        assert!(page.ends_with("| readers | not run | | | |\n"), "{page}");
+    }
+
+    #[test]
+    fn a_step_that_was_not_run_keeps_its_line() {
+        let (kills, memory) = (outcome("kills", true), outcome("memory", true));
+        let first = page("old", &[(&kills, vec![]), (&memory, vec!["90 MB".into()])], "");
+        let second = page("new", &[(&kills, vec![])], &first);
+        assert!(second.contains("| kills | passed | 1.5 | new | "), "{second}");
+        assert!(second.contains("| memory | passed | 1.5 | old | "), "{second}");
+        assert!(second.contains("| 90 MB |"), "{second}");
     }
 }

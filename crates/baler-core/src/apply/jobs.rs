@@ -273,7 +273,7 @@ fn output_file(job: &Job, output: &Output, added: Sequence, time: crate::time::S
         rows: output.rows,
         keys: output.keys.clone(),
         times: output.times.or_else(|| times_of(&job.inputs)),
-        digest: Some(output.digest),
+        digest: (output.copied == 0).then_some(output.digest),
         checksum: Some(output.checksum),
         origin: Origin::Job(job.id),
         added,

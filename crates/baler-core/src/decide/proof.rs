@@ -56,12 +56,34 @@ pub(super) fn check_range(
             "{read} rows read, but {written} written and {dropped} dropped by rule"
         ));
     }
+    check_copied(finished)?;
     let read: Digest = finished.reads.iter().map(|read| read.digest).sum();
     let written: Digest = finished.outputs.iter().map(|output| output.digest).sum();
     let dropped: Digest = finished.drops.iter().map(|drop| drop.digest).sum();
     match read == written.plus(dropped) {
         true => Ok(()),
         false => Err("the digest of the rows read is not that of the rows written and dropped".to_owned()),
+    }
+}
+
+/// What was copied as bytes left the inputs and reached the outputs, the same pages with as many rows.
+fn check_copied(finished: &Finished) -> Result<(), String> {
+    let read = sum(finished.reads.iter().map(|read| read.copied));
+    let written = sum(finished.outputs.iter().map(|output| output.copied));
+    let (rows, sealed) = match &finished.copied {
+        Some(copied) => (u128::from(copied.rows), copied.read == copied.written),
+        None => (0, true),
+    };
+    let whole = finished.reads.iter().all(|read| read.copied <= read.rows)
+        && finished.outputs.iter().all(|output| output.copied <= output.rows);
+    if read != rows || written != rows || !whole {
+        return Err(format!(
+            "{read} rows copied from the inputs, {written} to the outputs, and {rows} declared"
+        ));
+    }
+    match sealed {
+        true => Ok(()),
+        false => Err("the pages that were written are not those that were copied".to_owned()),
     }
 }
 
@@ -77,7 +99,8 @@ pub(super) fn check_job(job: &Job) -> Result<(), String> {
             ));
         }
         let digest: Digest = reads().map(|read| read.digest).sum();
-        if input.digest.is_some_and(|recorded| recorded != digest) {
+        let decoded = reads().all(|read| read.copied == 0);
+        if decoded && input.digest.is_some_and(|recorded| recorded != digest) {
             return Err(format!(
                 "{}: its rows are not those that were written to it",
                 input.path

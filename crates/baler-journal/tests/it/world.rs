@@ -269,6 +269,7 @@ fn finish(state: &State, draw: &mut Draw) -> Option<Request> {
     let (job, attempt) = leased(state, draw, false)?;
     let read = |file: &Arc<File>| InputRead {
         rows: file.rows,
+        copied: 0,
         digest: file.digest.unwrap_or(Digest(5)),
     };
     let reads: Vec<InputRead> = job.inputs.iter().map(read).collect();
@@ -290,6 +291,7 @@ fn finish(state: &State, draw: &mut Draw) -> Option<Request> {
         ),
         bytes: 5_000,
         rows: reads.iter().map(|read| read.rows).sum::<u64>() - drops.len() as u64,
+        copied: 0,
         digest: Digest(digest.0.wrapping_sub(dropped.0)),
         checksum: Digest(9),
         keys: job.inputs[0].keys.clone(),
@@ -300,6 +302,7 @@ fn finish(state: &State, draw: &mut Draw) -> Option<Request> {
         outputs: vec![output],
         reads,
         drops,
+        copied: None,
     };
     let inputs_now = job
         .inputs

@@ -61,7 +61,7 @@ enum Pages {
 impl Pages {
     fn write(&mut self, field: &Field, rows: &ArrayRef) -> Result<(), MergeError> {
         match self {
-            Pages::Own(pages) => pages.page(rows),
+            Pages::Own(pages) => pages.write(rows),
             Pages::Crate(writers) => {
                 let leaves = compute_leaves(field, rows).map_err(|why| broken(&why))?;
                 let mut pairs = writers.iter_mut().zip(&leaves);

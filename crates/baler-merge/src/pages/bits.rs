@@ -43,19 +43,14 @@ fn pack_blocks<C: Code, const WIDTH: usize>(codes: &[C], into: &mut Vec<u8>) {
     into.reserve(codes.len() * WIDTH / 8 + WIDTH);
     let (blocks, rest) = codes.as_chunks::<BLOCK>();
     for block in blocks {
-        if WIDTH <= 8 {
-            let mut word = 0u64;
-            for (place, code) in block.iter().enumerate() {
-                word |= code.wide() << (place * WIDTH);
-            }
-            into.extend_from_slice(&word.to_le_bytes()[..WIDTH.min(8)]);
-        } else {
-            let mut word = 0u128;
-            for (place, code) in block.iter().enumerate() {
-                word |= u128::from(code.wide()) << (place * WIDTH);
-            }
-            into.extend_from_slice(&word.to_le_bytes()[..WIDTH]);
-        }
+        // Four numbers of up to sixteen bits fit into a word.
+        let word = |half: &[C]| {
+            let places = half.iter().enumerate();
+            places.fold(0u64, |word, (place, code)| word | code.wide() << (place * WIDTH))
+        };
+        let (low, high) = block.split_at(BLOCK / 2);
+        let both = u128::from(word(low)) | u128::from(word(high)) << (BLOCK / 2 * WIDTH);
+        into.extend_from_slice(&both.to_le_bytes()[..WIDTH]);
     }
     pack_slowly(rest, WIDTH as u8, into);
 }
@@ -93,15 +88,29 @@ pub(crate) fn unpack(bytes: &[u8], width: u8, count: usize, into: &mut Vec<u32>)
 fn unpack_blocks<const WIDTH: usize>(bytes: &[u8], count: usize, into: &mut Vec<u32>) {
     into.reserve(count.next_multiple_of(BLOCK));
     let end = into.len() + count;
-    let mask = (1u128 << WIDTH) - 1;
+    let mask = (1u64 << WIDTH) - 1;
+    let half = BLOCK / 2 * WIDTH;
     for block in bytes.chunks(WIDTH).take(count.div_ceil(BLOCK)) {
         let mut word = [0; 16];
         word[..block.len()].copy_from_slice(block);
-        let word = u128::from_le_bytes(word);
-        let codes: [u32; BLOCK] = std::array::from_fn(|place| (word >> (place * WIDTH) & mask) as u32);
+        // Four numbers of up to sixteen bits fit into a word, also where the second four begin in the middle of a byte.
+        let low = u64::from_le_bytes(head(&word, 0));
+        let high = u64::from_le_bytes(head(&word, half / 8)) >> (half % 8);
+        let codes: [u32; BLOCK] = std::array::from_fn(|place| {
+            let (word, place) = if place < 4 {
+                (low, place)
+            } else {
+                (high, place - 4)
+            };
+            (word >> (place * WIDTH) & mask) as u32
+        });
         into.extend_from_slice(&codes);
     }
     into.resize(end, 0);
+}
+
+fn head(block: &[u8; 16], start: usize) -> [u8; 8] {
+    std::array::from_fn(|place| block[start + place])
 }
 
 /// Hands over `count` numbers of up to 64 bits.

@@ -152,6 +152,52 @@ impl Order {
     }
 }
 
+impl Order {
+    /// The bounds of values of one width that lie one after another.
+    pub(crate) fn bounds_of_fixed(self, bytes: &[u8], width: usize) -> Option<Bounds> {
+        match (self, width) {
+            (Order::Signed64, 8) => ends::<8>(bytes, i64::from_le_bytes),
+            (Order::Unsigned64, 8) => ends::<8>(bytes, |value| i64::from_le_bytes(value) ^ i64::MIN),
+            (Order::Signed32, 4) => ends::<4>(bytes, |value| i32::from_le_bytes(value).into()),
+            (Order::Unsigned32, 4) => ends::<4>(bytes, |value| u32::from_le_bytes(value).into()),
+            (Order::Float64, 8) => float_bounds(bytes).or_else(|| self.bounds_of(bytes.chunks_exact(8))),
+            _ => self.bounds_of(bytes.chunks_exact(width.max(1))),
+        }
+    }
+}
+
+/// The values whose keys are least and greatest.
+fn ends<const WIDTH: usize>(bytes: &[u8], key: impl Fn([u8; WIDTH]) -> i64) -> Option<Bounds> {
+    let (values, _) = bytes.as_chunks::<WIDTH>();
+    let (least, greatest) = values
+        .iter()
+        .fold((i64::MAX, i64::MIN), |(least, greatest), value| {
+            let key = key(*value);
+            (least.min(key), greatest.max(key))
+        });
+    // Keys tell values apart, so the first that has the key is the value.
+    let of = |wanted: i64| values.iter().find(|value| key(**value) == wanted).copied();
+    of(least)
+        .zip(of(greatest))
+        .map(|(min, max)| Bounds::exact(min, max, None))
+}
+
+/// Nothing if all are NaN.
+fn float_bounds(bytes: &[u8]) -> Option<Bounds> {
+    let ordered = |bits: i64| bits ^ (((bits >> 63) as u64) >> 1) as i64;
+    let (mut least, mut greatest, mut nans) = (i64::MAX, i64::MIN, 0u64);
+    let (values, _) = bytes.as_chunks::<8>();
+    for value in values {
+        let is_nan = f64::from_le_bytes(*value).is_nan();
+        let key = ordered(i64::from_le_bytes(*value));
+        nans += u64::from(is_nan);
+        least = least.min(if is_nan { i64::MAX } else { key });
+        greatest = greatest.max(if is_nan { i64::MIN } else { key });
+    }
+    let value = |key: i64| ordered(key).to_le_bytes();
+    (nans < values.len() as u64).then(|| Bounds::exact(value(least), value(greatest), Some(nans)))
+}
+
 impl Bounds {
     /// Bounds that are values themselves.
     pub(crate) fn exact(min: impl Into<Vec<u8>>, max: impl Into<Vec<u8>>, nans: Option<u64>) -> Self {

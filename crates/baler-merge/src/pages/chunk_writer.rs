@@ -148,6 +148,11 @@ impl ChunkWriter {
         Ok(())
     }
 
+    /// `bytes`, packed with the chunk's codec.
+    pub(crate) fn pack(&mut self, bytes: &[u8]) -> io::Result<Vec<u8>> {
+        self.packer.pack(bytes)
+    }
+
     /// Bytes of pages so far, packed.
     pub(crate) fn bytes(&self) -> u64 {
         self.rope.len()

@@ -27,7 +27,8 @@ pub(crate) fn same_codec(found: Compression, codec: Codec) -> bool {
 
 /// Packs pages with one codec.
 pub(crate) enum Packer {
-    Zstd(zstd::bulk::Compressor<'static>),
+    /// With room for the longest that a page may become.
+    Zstd(zstd::bulk::Compressor<'static>, Vec<u8>),
     Snappy(Box<snap::raw::Encoder>),
     Lz4,
     None,
@@ -36,7 +37,7 @@ pub(crate) enum Packer {
 impl Packer {
     pub(crate) fn new(codec: Codec) -> io::Result<Self> {
         Ok(match codec {
-            Codec::Zstd(level) => Packer::Zstd(zstd::bulk::Compressor::new(level)?),
+            Codec::Zstd(level) => Packer::Zstd(zstd::bulk::Compressor::new(level)?, Vec::new()),
             Codec::Snappy => Packer::Snappy(Box::new(snap::raw::Encoder::new())),
             Codec::Lz4 => Packer::Lz4,
             Codec::None => Packer::None,
@@ -46,15 +47,37 @@ impl Packer {
     /// `bytes`, packed.
     pub(crate) fn pack(&mut self, bytes: &[u8]) -> io::Result<Vec<u8>> {
         match self {
-            Packer::Zstd(context) => {
-                let mut packed = context.compress(bytes)?;
-                packed.shrink_to_fit();
-                Ok(packed)
+            Packer::Zstd(context, room) => {
+                room.clear();
+                room.reserve(zstd::zstd_safe::compress_bound(bytes.len()));
+                context.compress_to_buffer(bytes, room)?;
+                Ok(room.as_slice().to_vec())
             }
             Packer::Snappy(context) => context.compress_vec(bytes).map_err(io::Error::other),
             Packer::Lz4 => Ok(lz4_flex::block::compress(bytes)),
             Packer::None => Ok(bytes.to_vec()),
         }
+    }
+}
+
+/// One unpacker for each codec that was met.
+#[derive(Default)]
+pub(crate) struct Unpackers(Vec<(Compression, Unpacker)>);
+
+impl Unpackers {
+    /// Nothing for codecs that are left to the decoder of whole columns.
+    pub(crate) fn of(&mut self, compression: Compression) -> io::Result<Option<&mut Unpacker>> {
+        let place = match self.0.iter().position(|(known, _)| *known == compression) {
+            Some(place) => place,
+            None => match Unpacker::new(compression)? {
+                Some(unpacker) => {
+                    self.0.push((compression, unpacker));
+                    self.0.len() - 1
+                }
+                None => return Ok(None),
+            },
+        };
+        Ok(Some(&mut self.0[place].1))
     }
 }
 

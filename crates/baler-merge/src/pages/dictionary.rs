@@ -1,5 +1,6 @@
 //! Values in PLAIN layout that can be looked up by number: a dictionary, or the values of a PLAIN page.
 
+use super::bounds::{Bounds, Order};
 use super::plain::Layout;
 
 /// Values in PLAIN layout. Booleans are not among them; they have no dictionaries.
@@ -80,6 +81,14 @@ impl Values {
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = &[u8]> {
         (0..self.len()).map(|number| self.get(number))
+    }
+
+    /// Bounds of all values.
+    pub(crate) fn bounds(&self, order: Order) -> Option<Bounds> {
+        match &self.places {
+            Places::Fixed(width) => order.bounds_of_fixed(&self.bytes, *width),
+            Places::Starts(_) => order.bounds_of(self.iter()),
+        }
     }
 
     /// All values, in PLAIN layout.

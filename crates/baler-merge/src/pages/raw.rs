@@ -12,6 +12,8 @@ pub(crate) struct RawPage {
     pub(crate) header: PageHeader,
     /// What follows the header.
     pub(crate) body: Bytes,
+    /// Of header and body together.
+    pub(crate) length: usize,
 }
 
 impl RawPage {
@@ -24,19 +26,24 @@ impl RawPage {
     }
 }
 
-/// The pages of a chunk of a flat column.
+/// The pages of a chunk.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct RawChunk {
     pub(crate) dictionary: Option<RawPage>,
     pub(crate) pages: Vec<RawPage>,
 }
 
-/// Cuts the bytes of a chunk into its pages. They must fill it, and hold `rows` rows.
-pub(crate) fn raw_chunk(bytes: &Bytes, compression: Compression, rows: u64) -> Result<RawChunk, String> {
-    let (mut chunk, mut at, mut due) = (RawChunk::default(), 0, rows);
+/// Cuts the bytes of a chunk into its pages. They must fill it, and hold so many values, which in flat columns are rows.
+pub(crate) fn raw_chunk(
+    bytes: &Bytes,
+    compression: Compression,
+    values: u64,
+    flat: bool,
+) -> Result<RawChunk, String> {
+    let (mut chunk, mut at, mut due) = (RawChunk::default(), 0, values);
     while at < bytes.len() {
-        let (page, length) = raw_page(&bytes.slice(at..), compression)?;
-        at += length;
+        let page = raw_page(&bytes.slice(at..), compression)?;
+        at += page.length;
         match page.header.kind {
             PageKind::Dictionary { .. } if chunk.dictionary.is_some() || !chunk.pages.is_empty() => {
                 return Err("a dictionary is not at the beginning of its column".into());
@@ -44,7 +51,7 @@ pub(crate) fn raw_chunk(bytes: &Bytes, compression: Compression, rows: u64) -> R
             PageKind::Dictionary { .. } => chunk.dictionary = Some(page),
             PageKind::V2 {
                 values, rows, nulls, ..
-            } if rows != values || nulls > values => {
+            } if (flat && rows != values) || nulls > values => {
                 return Err(format!(
                     "a page has {values} values for {rows} rows, {nulls} of them null"
                 ));
@@ -52,19 +59,19 @@ pub(crate) fn raw_chunk(bytes: &Bytes, compression: Compression, rows: u64) -> R
             _ => {
                 due = due
                     .checked_sub(page.rows() as u64)
-                    .ok_or("a column holds more rows than its footer says")?;
+                    .ok_or("a column holds more than its footer says")?;
                 chunk.pages.push(page);
             }
         }
     }
     match due {
         0 => Ok(chunk),
-        _ => Err(format!("a column ends {due} rows before its footer says")),
+        _ => Err(format!("a column ends {due} values before its footer says")),
     }
 }
 
-/// The page at the beginning of `bytes`, and how long it is with its header.
-pub(crate) fn raw_page(bytes: &Bytes, compression: Compression) -> Result<(RawPage, usize), String> {
+/// The page at the beginning of `bytes`.
+pub(crate) fn raw_page(bytes: &Bytes, compression: Compression) -> Result<RawPage, String> {
     let (header, start) = parse_header(bytes)?;
     let end = start + header.packed;
     if end > bytes.len() {
@@ -80,7 +87,11 @@ pub(crate) fn raw_page(bytes: &Bytes, compression: Compression) -> Result<(RawPa
     )?;
     let body = bytes.slice(start..end);
     match header.crc.is_none_or(|crc| crc == crc32fast::hash(&body)) {
-        true => Ok((RawPage { header, body }, end)),
+        true => Ok(RawPage {
+            header,
+            body,
+            length: end,
+        }),
         false => Err("a page's bytes do not match its checksum".into()),
     }
 }

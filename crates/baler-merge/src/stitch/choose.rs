@@ -1,10 +1,11 @@
 //! Decides how a stitched column is laid out: with a merged dictionary, with plain values, or with differences.
 
-use super::read::{Part, ReadChunk};
+use super::Unfit;
+use super::read::{Dictionary, Part, ReadChunk};
 use super::seal::hash_of;
 use crate::limits::PAGE_ROWS;
 use crate::pages::bounds::Order;
-use crate::pages::codec::same_codec;
+use crate::pages::codec::{Unpackers, same_codec};
 use crate::pages::dictionary::Values;
 use crate::pages::plain::{Layout, push_bytes};
 use crate::spec::Codec;
@@ -42,12 +43,19 @@ pub(crate) struct Merged {
     pub(crate) values: Values,
     /// For each chunk the new number of each value of its dictionary.
     pub(crate) renumbered: Vec<Vec<u32>>,
+    /// How long each value is.
+    pub(crate) lengths: Vec<u32>,
     /// Codes from here on are NaN.
     pub(crate) nan_from: u32,
 }
 
 /// Looks at the chunks of a column, all of them read.
-pub(crate) fn choose(chunks: &[ReadChunk], leaf: &ColumnDescriptor, codec: Codec) -> Layouts {
+pub(crate) fn choose(
+    chunks: &mut [ReadChunk],
+    leaf: &ColumnDescriptor,
+    codec: Codec,
+    unpackers: &mut Unpackers,
+) -> Result<Layouts, Unfit> {
     let disguised: Vec<bool> = chunks.iter().map(ReadChunk::is_disguised).collect();
     let mut layouts = Layouts {
         shape: Shape::Plain,
@@ -55,7 +63,7 @@ pub(crate) fn choose(chunks: &[ReadChunk], leaf: &ColumnDescriptor, codec: Codec
     };
     if Layout::of(leaf) == Layout::Bits {
         layouts.shape = Shape::Bits;
-        return layouts;
+        return Ok(layouts);
     }
     let with_codes = chunks
         .iter()
@@ -65,22 +73,36 @@ pub(crate) fn choose(chunks: &[ReadChunk], leaf: &ColumnDescriptor, codec: Codec
         let here = rows_with_codes(chunk);
         (all + here, some + if *disguised { here } else { 0 })
     });
-    if rows_disguised * 2 <= rows
-        && let Some(merged) = merge(chunks, leaf, rows)
-    {
+    let mut unpack = |chunk: &mut ReadChunk| match &mut chunk.dictionary {
+        Some(dictionary) => match unpackers.of(chunk.compression).map_err(Unfit::Node)? {
+            Some(unpacker) => dictionary.unpack(Layout::of(leaf), unpacker),
+            None => Err(Unfit::Decode(format!("it is packed as {}", chunk.compression))),
+        },
+        None => Ok(()),
+    };
+    let (is_shared, all_disguised) = (rows_disguised * 2 <= rows, rows > 0 && rows_disguised == rows);
+    let is_whole = matches!(leaf.physical_type(), Type::INT32 | Type::INT64);
+    if is_shared || (all_disguised && is_whole) {
+        chunks.iter_mut().try_for_each(&mut unpack)?;
+    }
+    if is_shared && let Some(merged) = merge(chunks, leaf, rows)? {
         layouts.shape = Shape::Dictionary(merged);
-        return layouts;
+        return Ok(layouts);
     }
-    let all_disguised = rows > 0 && rows_disguised == rows;
-    if all_disguised && chunks.iter().all(|chunk| ascends(chunk, leaf)) {
+    if all_disguised && is_whole && chunks.iter().all(|chunk| ascends(chunk, leaf)) {
         layouts.shape = Shape::Delta;
-        return layouts;
+        return Ok(layouts);
     }
-    for (number, chunk) in chunks.iter().enumerate() {
+    for (number, chunk) in chunks.iter_mut().enumerate() {
         let fits = RETYPED_ROWS.contains(&rows_with_codes(chunk));
         layouts.retyped[number] = disguised[number] && fits && same_codec(chunk.compression, codec);
+        // A dictionary that becomes a page as it lies need not be looked into, if its bounds are known.
+        let has_bounds = chunk.bounds.is_some() || Order::of(leaf).is_none();
+        if !(layouts.retyped[number] && has_bounds) {
+            unpack(chunk)?;
+        }
     }
-    layouts
+    Ok(layouts)
 }
 
 fn rows_with_codes(chunk: &ReadChunk) -> usize {
@@ -93,26 +115,43 @@ fn rows_with_codes(chunk: &ReadChunk) -> usize {
 
 /// Whether a dictionary holds integers in ascending order: their differences are small.
 fn ascends(chunk: &ReadChunk, leaf: &ColumnDescriptor) -> bool {
-    let Some((_, values)) = &chunk.dictionary else {
+    let Some(values) = chunk
+        .dictionary
+        .as_ref()
+        .and_then(|dictionary| dictionary.values().ok())
+    else {
         return true;
     };
-    let order = match leaf.physical_type() {
-        Type::INT32 => Order::Signed32,
-        Type::INT64 => Order::Signed64,
-        _ => return false,
-    };
-    (1..values.len()).all(|number| order.compare(values.get(number - 1), values.get(number)).is_le())
+    match leaf.physical_type() {
+        Type::INT32 => values
+            .bytes()
+            .as_chunks()
+            .0
+            .is_sorted_by_key(|bytes| i32::from_le_bytes(*bytes)),
+        Type::INT64 => values
+            .bytes()
+            .as_chunks()
+            .0
+            .is_sorted_by_key(|bytes| i64::from_le_bytes(*bytes)),
+        _ => false,
+    }
 }
 
 /// One dictionary of all; nothing if it would be too large to be worth it, or there is none.
-fn merge(chunks: &[ReadChunk], leaf: &ColumnDescriptor, rows: usize) -> Option<Merged> {
+fn merge(chunks: &[ReadChunk], leaf: &ColumnDescriptor, rows: usize) -> Result<Option<Merged>, Unfit> {
     let mut known: HashMap<u64, u32, BuildHasherDefault<AsItIs>> = HashMap::default();
     let mut seen: Vec<&[u8]> = Vec::new();
     let mut renumbered = Vec::with_capacity(chunks.len());
     let mut bytes = 0;
     for chunk in chunks {
         let mut numbers = Vec::new();
-        for value in chunk.dictionary.iter().flat_map(|(_, values)| values.iter()) {
+        let values = chunk.dictionary.as_ref().map(Dictionary::values);
+        for value in values
+            .transpose()
+            .map_err(Unfit::damaged)?
+            .iter()
+            .flat_map(|values| values.iter())
+        {
             let number = *known.entry(hash_of(value)).or_insert_with(|| {
                 bytes += value.len() + 4;
                 seen.push(value);
@@ -120,16 +159,16 @@ fn merge(chunks: &[ReadChunk], leaf: &ColumnDescriptor, rows: usize) -> Option<M
             });
             // Two values of one hash: rare enough to do without a dictionary.
             if seen[number as usize] != value || bytes > DICTIONARY_BYTES_MAX {
-                return None;
+                return Ok(None);
             }
             numbers.push(number);
         }
         renumbered.push(numbers);
     }
     if seen.is_empty() || seen.len() * 2 > rows {
-        return None;
+        return Ok(None);
     }
-    Some(Merged::sorted(&seen, renumbered, leaf))
+    Ok(Some(Merged::sorted(&seen, renumbered, leaf)))
 }
 
 impl Merged {
@@ -158,6 +197,10 @@ impl Merged {
         let nans = seen.iter().filter(|value| order.is_nan(value)).count();
         let values = Values::parse(bytes, layout, seen.len());
         Self {
+            lengths: places
+                .iter()
+                .map(|place| seen[*place as usize].len() as u32)
+                .collect(),
             nan_from: (seen.len() - nans) as u32,
             values: values.expect("values were just written in this layout"),
             renumbered,

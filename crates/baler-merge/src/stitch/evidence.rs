@@ -14,10 +14,10 @@ use parquet::file::page_index::offset_index::OffsetIndexMetaData;
 pub(crate) struct Evidence {
     order: Option<Order>,
     /// Bounds are in the order that the output claims.
-    ordered: bool,
+    pub(crate) ordered: bool,
     /// Bounds of all values.
     pub(crate) bounds: Option<Bounds>,
-    no_nulls: bool,
+    pub(crate) nulls: Option<u64>,
     column_index: Option<ColumnIndexMetaData>,
     page_bytes: Option<Vec<i64>>,
 }
@@ -47,7 +47,7 @@ impl Evidence {
             order,
             ordered,
             bounds: bounds.filter(|bounds| order.is_some_and(|order| is_sound(order, bounds))),
-            no_nulls: statistics.and_then(|s| s.null_count_opt()) == Some(0),
+            nulls: statistics.and_then(|s| s.null_count_opt()),
             column_index,
             page_bytes: offset_index.and_then(|index| index.unencoded_byte_array_data_bytes.clone()),
         }
@@ -55,7 +55,7 @@ impl Evidence {
 
     /// How many nulls the data page of this number has, if that is told.
     pub(crate) fn nulls_of(&self, number: usize, page: &RawPage) -> Option<usize> {
-        if self.no_nulls || page.rows() == 0 {
+        if self.nulls == Some(0) || page.rows() == 0 {
             return Some(0);
         }
         let told = match &page.header.kind {

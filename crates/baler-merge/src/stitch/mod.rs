@@ -14,10 +14,16 @@
 //! taken from the sources, and again from the bytes that the sink is handed.
 
 pub(crate) mod choose;
+pub(crate) mod copy;
 pub(crate) mod evidence;
+pub(crate) mod facts;
+pub(crate) mod group;
+pub(crate) mod pass;
 pub(crate) mod read;
+pub(crate) mod reencode;
 pub(crate) mod seal;
 pub(crate) mod source;
+pub(crate) mod survey;
 pub(crate) mod write;
 
 use crate::error::{FileError, MergeError};
@@ -25,8 +31,8 @@ use crate::group::EncodedColumn;
 use crate::spec::Codec;
 use choose::{Layouts, choose};
 use parquet::schema::types::ColumnDescPtr;
-use read::{ReadChunk, read_chunk};
-use seal::{Seal, seal_of_output, seal_of_sources};
+use read::{Workbench, read_chunk};
+use seal::{Seal, Seals, seal_of_output, seal_of_sources};
 use source::SourceGroup;
 use std::io;
 use write::{Origin, write_column};
@@ -43,8 +49,17 @@ pub(crate) enum Unfit {
 }
 
 impl Unfit {
-    pub(crate) fn damaged(why: String) -> Self {
+    pub(crate) fn damaged(why: impl std::fmt::Display) -> Self {
         Unfit::File(FileError::Refused(format!("its data is damaged: {why}")))
+    }
+
+    /// The same of the merge that has the source as this input.
+    fn of_input<T>(self, input: usize) -> Result<Result<T, String>, MergeError> {
+        match self {
+            Unfit::Decode(reason) => Ok(Err(reason)),
+            Unfit::File(error) => Err(error.of_input(input)),
+            Unfit::Node(source) => Err(writing(source)),
+        }
     }
 }
 
@@ -67,31 +82,32 @@ pub(crate) fn stitch_leaf(
         return Ok(Err("it is nested".into()));
     }
     let mut chunks = Vec::with_capacity(sources.len());
+    let mut with = Workbench::default();
     for source in sources {
-        match read_chunk(source, number, leaf) {
+        match read_chunk(source, number, leaf, &mut with) {
             Ok(chunk) => chunks.push(chunk),
-            Err(Unfit::Decode(reason)) => return Ok(Err(reason)),
-            Err(Unfit::File(error)) => return Err(error.of_input(source.input)),
-            Err(Unfit::Node(source)) => return Err(writing(source)),
+            Err(unfit) => return unfit.of_input(source.input),
         }
     }
-    stitch_chunks(&chunks, leaf, codec).map(Ok)
-}
-
-fn stitch_chunks(chunks: &[ReadChunk], leaf: &ColumnDescPtr, codec: Codec) -> Result<Stitched, MergeError> {
-    let Layouts { shape, retyped } = choose(chunks, leaf, codec);
-    let seal = seal_of_sources(chunks, &retyped, codec).map_err(MergeError::Proof)?;
-    let (column, origins) = write_column(chunks, &shape, &retyped, leaf, codec).map_err(writing)?;
-    Ok(Stitched {
+    let Layouts { shape, retyped } = match choose(&mut chunks, leaf, codec, &mut with.unpackers) {
+        Ok(layouts) => layouts,
+        // What is damaged was found in a dictionary of one of them; which one, decoding will tell.
+        Err(Unfit::File(FileError::Refused(reason))) => return Ok(Err(reason)),
+        Err(unfit) => return unfit.of_input(0),
+    };
+    let seal = seal_of_sources(&chunks, &retyped, codec).map_err(MergeError::Proof)?;
+    let (column, origins) = write_column(&chunks, &shape, &retyped, leaf, codec).map_err(writing)?;
+    Ok(Ok(Stitched {
         column,
         origins,
         seal,
-    })
+    }))
 }
 
 impl Stitched {
-    /// The column, if its bytes hold what the sources hold. The bytes that were looked at are those that are returned.
-    pub(crate) fn proved(self) -> Result<EncodedColumn, MergeError> {
+    /// The column, if its bytes hold what the sources hold, and both seals. The bytes that were looked at are those that are
+    /// returned.
+    pub(crate) fn proved(self) -> Result<(EncodedColumn, Seals), MergeError> {
         let bytes = self.column.bytes.to_bytes();
         let name = self.column.close.metadata.column_path().string();
         let refuse = |why: String| MergeError::Proof(format!("stitching column {name}: {why}"));
@@ -99,10 +115,12 @@ impl Stitched {
         if found != self.seal {
             return Err(refuse(format!("{found} came out, {} went in", self.seal)));
         }
-        Ok(EncodedColumn {
+        let seals = self.seal.beside(found, &name);
+        let column = EncodedColumn {
             bytes: bytes.into(),
             close: self.column.close,
-        })
+        };
+        Ok((column, seals))
     }
 }
 

@@ -2,13 +2,12 @@
 //! of plain values are opened so that they can be joined.
 
 use super::Unfit;
-use super::evidence::Evidence;
 use super::source::SourceGroup;
 use crate::limits::PAGE_ROWS;
 use crate::pages::bits;
 use crate::pages::bounds::{Bounds, Order};
 use crate::pages::chunk_writer::PageFacts;
-use crate::pages::codec::Unpacker;
+use crate::pages::codec::{Unpacker, Unpackers};
 use crate::pages::dictionary::Values;
 use crate::pages::header::PageKind;
 use crate::pages::open_page::{OpenPage, open_page};
@@ -44,11 +43,51 @@ pub(crate) struct Rows<T> {
 /// One leaf column of one row group.
 pub(crate) struct ReadChunk {
     pub(crate) compression: Compression,
-    /// The page as it lies, and its values.
-    pub(crate) dictionary: Option<(RawPage, Values)>,
+    pub(crate) dictionary: Option<Dictionary>,
     pub(crate) parts: Vec<Part>,
     /// Bounds of all values, as the footer tells them.
     pub(crate) bounds: Option<Bounds>,
+}
+
+/// A dictionary as it lies, and its values once they were needed.
+pub(crate) struct Dictionary {
+    pub(crate) page: RawPage,
+    pub(crate) count: usize,
+    values: Option<Values>,
+}
+
+impl Dictionary {
+    fn of(page: RawPage) -> Result<Self, Unfit> {
+        let PageKind::Dictionary { values, encoding } = page.header.kind else {
+            return Err(Unfit::damaged("a dictionary is none"));
+        };
+        match encoding {
+            Encoding::PLAIN | Encoding::PLAIN_DICTIONARY => Ok(Self {
+                page,
+                count: values as usize,
+                values: None,
+            }),
+            _ => Err(Unfit::Decode(format!("its dictionary is in encoding {encoding}"))),
+        }
+    }
+
+    /// Unpacks the values, unless they are already.
+    pub(crate) fn unpack(&mut self, layout: Layout, unpacker: &mut Unpacker) -> Result<(), Unfit> {
+        if self.values.is_none() {
+            let mut bytes = Vec::new();
+            let unpacked = unpacker.unpack(&self.page.body, self.page.header.unpacked, &mut bytes);
+            unpacked.map_err(Unfit::damaged)?;
+            self.values = Some(Values::parse(bytes, layout, self.count).map_err(Unfit::damaged)?);
+        }
+        Ok(())
+    }
+
+    /// The values, which must have been unpacked.
+    pub(crate) fn values(&self) -> Result<&Values, String> {
+        self.values
+            .as_ref()
+            .ok_or_else(|| "a dictionary was not unpacked".to_owned())
+    }
 }
 
 impl ReadChunk {
@@ -63,7 +102,7 @@ impl ReadChunk {
 
     /// Whether the dictionary is a plain page in disguise: each of its values is used once, in order.
     pub(crate) fn is_disguised(&self) -> bool {
-        let Some((_, values)) = &self.dictionary else {
+        let Some(dictionary) = &self.dictionary else {
             return false;
         };
         let mut next = 0u32;
@@ -79,7 +118,7 @@ impl ReadChunk {
             }
             next += rows.held.len() as u32;
         }
-        next as usize == values.len()
+        next as usize == dictionary.count
     }
 }
 
@@ -88,6 +127,7 @@ pub(crate) fn read_chunk(
     source: &SourceGroup<'_>,
     leaf: usize,
     into: &ColumnDescriptor,
+    with: &mut Workbench,
 ) -> Result<ReadChunk, Unfit> {
     let rows = source.rows() as usize;
     let Some(chunk) = source.chunk(leaf)? else {
@@ -96,26 +136,26 @@ pub(crate) fn read_chunk(
             false => Err(Unfit::Decode("it is missing and cannot be null".into())),
         };
     };
-    let unpacker = Unpacker::new(chunk.compression()).map_err(Unfit::Node)?;
+    let unpacker = with.unpackers.of(chunk.compression()).map_err(Unfit::Node)?;
     let Some(unpacker) = unpacker else {
         return Err(Unfit::Decode(format!("it is packed as {}", chunk.compression())));
     };
     let bytes = source.read(chunk.byte_range())?;
-    let raw = raw_chunk(&bytes, chunk.compression(), rows as u64).map_err(Unfit::damaged)?;
+    let raw = raw_chunk(&bytes, chunk.compression(), rows as u64, true).map_err(Unfit::damaged)?;
     let is_copied = |page: &RawPage| !is_dictionary(page.header.kind.encoding());
     let evidence = source.evidence(chunk, raw.pages.iter().any(is_copied))?;
     let found = chunk.column_descr();
     let mut reader = Reader {
         unpacker,
-        scratch: Vec::new(),
+        scratch: &mut with.scratch,
         nullable: found.max_def_level() == 1,
         must_open: found.max_def_level() != into.max_def_level(),
         layout: Layout::of(into),
         order: Order::of(into),
         values: 0,
     };
-    let dictionary = raw.dictionary.map(|page| reader.dictionary(page)).transpose()?;
-    reader.values = dictionary.as_ref().map_or(0, |(_, values)| values.len());
+    let dictionary = raw.dictionary.map(Dictionary::of).transpose()?;
+    reader.values = dictionary.as_ref().map_or(0, |dictionary| dictionary.count);
     let pages = raw.pages.len();
     let parts = raw.pages.into_iter().enumerate().map(|(number, page)| {
         let facts = |nulls| PageFacts {
@@ -140,9 +180,16 @@ fn is_dictionary(encoding: Encoding) -> bool {
     matches!(encoding, Encoding::RLE_DICTIONARY | Encoding::PLAIN_DICTIONARY)
 }
 
-struct Reader {
-    unpacker: Unpacker,
+/// What is kept from one chunk to the next.
+#[derive(Default)]
+pub(crate) struct Workbench {
+    pub(crate) unpackers: Unpackers,
     scratch: Vec<u8>,
+}
+
+struct Reader<'a> {
+    unpacker: &'a mut Unpacker,
+    scratch: &'a mut Vec<u8>,
     nullable: bool,
     /// Pages cannot be copied, because the output's have levels and these have none.
     must_open: bool,
@@ -152,21 +199,7 @@ struct Reader {
     values: usize,
 }
 
-impl Reader {
-    fn dictionary(&mut self, page: RawPage) -> Result<(RawPage, Values), Unfit> {
-        let PageKind::Dictionary { values, encoding } = page.header.kind else {
-            return Err(Unfit::damaged("a dictionary is none".into()));
-        };
-        if !matches!(encoding, Encoding::PLAIN | Encoding::PLAIN_DICTIONARY) {
-            return Err(Unfit::Decode(format!("its dictionary is in encoding {encoding}")));
-        }
-        let mut bytes = Vec::new();
-        let unpacked = self.unpacker.unpack(&page.body, page.header.unpacked, &mut bytes);
-        unpacked.map_err(Unfit::damaged)?;
-        let values = Values::parse(bytes, self.layout, values as usize).map_err(Unfit::damaged)?;
-        Ok((page, values))
-    }
-
+impl Reader<'_> {
     /// `told` is what the file tells about the page, if it tells enough to copy it unopened.
     fn part(&mut self, page: RawPage, told: Option<PageFacts>) -> Result<Part, Unfit> {
         let encoding = page.header.kind.encoding();
@@ -204,7 +237,7 @@ impl Reader {
     }
 
     fn open(&mut self, page: &RawPage) -> Result<OpenPage<'_>, Unfit> {
-        open_page(page, self.nullable, &mut self.unpacker, &mut self.scratch).map_err(Unfit::damaged)
+        open_page(page, self.nullable, self.unpacker, self.scratch).map_err(Unfit::damaged)
     }
 
     fn codes(&mut self, page: &RawPage) -> Result<Part, Unfit> {
@@ -213,7 +246,7 @@ impl Reader {
         let mut codes = Vec::with_capacity(open.present());
         rle::decode_indices(open.values, open.present(), &mut codes).map_err(Unfit::damaged)?;
         if codes.iter().fold(0, |all, code| all.max(*code)) as usize >= values && !codes.is_empty() {
-            return Err(Unfit::damaged("an index points behind the dictionary".into()));
+            return Err(Unfit::damaged("an index points behind the dictionary"));
         }
         Ok(Part::Codes(Rows {
             rows: open.rows,
@@ -227,7 +260,7 @@ impl Reader {
         let (present, mut codes) = (open.present(), Vec::new());
         match open.encoding {
             Encoding::PLAIN if open.values.len() * 8 < present => {
-                return Err(Unfit::damaged("a page of booleans ends in the middle".into()));
+                return Err(Unfit::damaged("a page of booleans ends in the middle"));
             }
             Encoding::PLAIN => bits::unpack(open.values, 1, present, &mut codes),
             _ => {
@@ -275,7 +308,7 @@ impl Reader {
         if is_plain {
             let values =
                 Values::parse(open.values.to_vec(), layout, open.present()).map_err(Unfit::damaged)?;
-            facts.bounds = order.and_then(|order| order.bounds_of(values.iter()));
+            facts.bounds = order.and_then(|order| values.bounds(order));
             facts.byte_array_bytes =
                 (layout == Layout::Bytes).then(|| (values.bytes().len() - 4 * values.len()) as u64);
         }

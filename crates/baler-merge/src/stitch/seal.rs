@@ -9,6 +9,7 @@
 
 use super::read::{Part, ReadChunk};
 use super::write::Origin;
+use crate::digest::Digest;
 use crate::pages::codec::{Unpacker, same_codec};
 use crate::pages::dictionary::Values;
 use crate::pages::header::{PageKind, PageStatistics};
@@ -42,9 +43,57 @@ impl fmt::Display for Seal {
     }
 }
 
-/// The hash of a value; never that of a null.
+/// Seals of what was read and of what was written, each summed up over columns and row groups.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Seals {
+    pub(crate) read: Digest,
+    pub(crate) written: Digest,
+}
+
+impl Seals {
+    pub(crate) fn of(read: u128, written: u128) -> Self {
+        Self {
+            read: Digest::from_bytes(read.to_le_bytes()),
+            written: Digest::from_bytes(written.to_le_bytes()),
+        }
+    }
+}
+
+impl std::ops::AddAssign for Seals {
+    fn add_assign(&mut self, other: Seals) {
+        self.read += other.read;
+        self.written += other.written;
+    }
+}
+
+impl Seal {
+    /// What this and the other side add to the sums. The column's name is in it, so that columns cannot change places.
+    pub(crate) fn beside(self, written: Seal, column: &str) -> Seals {
+        let named = |seal: Seal| {
+            let mut bytes = column.as_bytes().to_vec();
+            bytes.extend(seal.hash.to_le_bytes());
+            bytes.extend(seal.rows.to_le_bytes());
+            xxh3_128(&bytes)
+        };
+        Seals::of(named(self), named(written))
+    }
+}
+
+/// The hash of a value; never that of a null. Values of eight bytes are most frequent, and are mixed so that no two that differ in
+/// more than what makes room for null have the same.
+#[inline]
 pub(crate) fn hash_of(value: &[u8]) -> u64 {
-    xxh3_64(value) | 1
+    match value.as_array() {
+        Some(bytes) => mixed(u64::from_le_bytes(*bytes)) | 1,
+        None => xxh3_64(value) | 1,
+    }
+}
+
+#[inline]
+fn mixed(word: u64) -> u64 {
+    let word = (word ^ word >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    let word = (word ^ word >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
+    word ^ word >> 31
 }
 
 const NULL: u64 = 0;
@@ -124,10 +173,10 @@ pub(crate) fn seal_of_sources(chunks: &[ReadChunk], retyped: &[bool], codec: Cod
     let mut sealing = Sealing::default();
     for (chunk, retyped) in chunks.iter().zip(retyped) {
         match &chunk.dictionary {
-            Some((page, values)) if *retyped => {
-                sealing.bytes(&page.body);
-                sealing.word(page.header.unpacked as u64);
-                sealing.word(values.len() as u64);
+            Some(dictionary) if *retyped => {
+                sealing.bytes(&dictionary.page.body);
+                sealing.word(dictionary.page.header.unpacked as u64);
+                sealing.word(dictionary.count as u64);
                 for part in &chunk.parts {
                     if let Part::Codes(rows) = part {
                         sealing.validity(rows.rows, rows.validity.as_ref());
@@ -142,7 +191,7 @@ pub(crate) fn seal_of_sources(chunks: &[ReadChunk], retyped: &[bool], codec: Cod
 
 fn seal_parts(sealing: &mut Sealing, chunk: &ReadChunk, codec: Codec) -> Result<(), String> {
     let hashes: Vec<u64> = match &chunk.dictionary {
-        Some((_, values)) => values.iter().map(hash_of).collect(),
+        Some(dictionary) => dictionary.values()?.iter().map(hash_of).collect(),
         None => BOOLEANS.map(hash_of).to_vec(),
     };
     let copied = same_codec(chunk.compression, codec);
@@ -160,7 +209,7 @@ fn seal_parts(sealing: &mut Sealing, chunk: &ReadChunk, codec: Codec) -> Result<
                 sealing.kind(&page.header.kind, page.header.unpacked, facts.nulls);
                 match copied {
                     true => sealing.bytes(&page.body),
-                    false => seal_unpacked(sealing, page, &mut Unpackers::new(chunk.compression)?)?,
+                    false => seal_unpacked(sealing, page, &mut Opener::new(chunk.compression)?)?,
                 }
             }
         }
@@ -171,12 +220,12 @@ fn seal_parts(sealing: &mut Sealing, chunk: &ReadChunk, codec: Codec) -> Result<
 const BOOLEANS: [&[u8]; 2] = [&[0], &[1]];
 
 /// An unpacker and what it unpacks into.
-struct Unpackers {
+struct Opener {
     unpacker: Unpacker,
     scratch: Vec<u8>,
 }
 
-impl Unpackers {
+impl Opener {
     fn new(compression: parquet::basic::Compression) -> Result<Self, String> {
         let unpacker = Unpacker::new(compression).map_err(|why| why.to_string())?;
         Ok(Self {
@@ -187,12 +236,13 @@ impl Unpackers {
 }
 
 /// A page that was packed anew holds the same bytes, and whether it is packed may differ.
-fn seal_unpacked(sealing: &mut Sealing, page: &RawPage, with: &mut Unpackers) -> Result<(), String> {
+fn seal_unpacked(sealing: &mut Sealing, page: &RawPage, with: &mut Opener) -> Result<(), String> {
     match page.header.kind {
         PageKind::V2 { level_bytes, .. } => {
             let levels = page.body.get(..level_bytes).ok_or("a page ends in its levels")?;
             sealing.bytes(levels);
-            let open = open_page(page, true, &mut with.unpacker, &mut with.scratch)?;
+            let nullable = level_bytes > 0;
+            let open = open_page(page, nullable, &mut with.unpacker, &mut with.scratch)?;
             sealing.bytes(open.values);
         }
         _ => {
@@ -214,16 +264,16 @@ pub(crate) fn seal_of_output(
     let leaf = metadata.column_descr();
     let mut output = Output {
         sealing: Sealing::default(),
-        with: Unpackers::new(metadata.compression())?,
+        with: Opener::new(metadata.compression())?,
         layout: Layout::of(leaf),
         nullable: leaf.max_def_level() == 1,
         hashes: BOOLEANS.map(hash_of).to_vec(),
     };
     let mut at = 0;
     if metadata.dictionary_page_offset().is_some() {
-        let (page, length) = raw_page(bytes, metadata.compression())?;
+        let page = raw_page(bytes, metadata.compression())?;
         output.dictionary(&page)?;
-        at = length;
+        at = page.length;
     }
     let locations = close
         .offset_index
@@ -237,17 +287,17 @@ pub(crate) fn seal_of_output(
         ));
     }
     for (location, origin) in locations.iter().zip(origins) {
-        let (page, length) = raw_page(&bytes.slice(at..), metadata.compression())?;
+        let page = raw_page(&bytes.slice(at..), metadata.compression())?;
         let listed = (
             location.offset,
             location.compressed_page_size,
             location.first_row_index,
         );
-        if listed != (at as i64, length as i32, output.sealing.rows as i64) {
+        if listed != (at as i64, page.length as i32, output.sealing.rows as i64) {
             return Err("a page does not lie where the index says".into());
         }
         output.page(&page, *origin)?;
-        at += length;
+        at += page.length;
     }
     if at != bytes.len() || metadata.num_values() as u64 != output.sealing.rows {
         return Err("there is more, or less, than the pages that are listed".into());
@@ -257,7 +307,7 @@ pub(crate) fn seal_of_output(
 
 struct Output {
     sealing: Sealing,
-    with: Unpackers,
+    with: Opener,
     layout: Layout,
     nullable: bool,
     hashes: Vec<u64>,

@@ -2,12 +2,14 @@
 
 use super::Unfit;
 use super::evidence::Evidence;
+use crate::decode::OpenFile;
 use crate::footer::read_exactly;
-use crate::io::Input;
 use bytes::Bytes;
 use parquet::basic::ColumnOrder;
-use parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaData, RowGroupMetaData};
+use parquet::file::metadata::{ColumnChunkMetaData, RowGroupMetaData};
+use parquet::file::page_index::column_index::ColumnIndexMetaData;
 use parquet::file::page_index::index_reader::{decode_column_index, decode_offset_index};
+use parquet::file::page_index::offset_index::OffsetIndexMetaData;
 use parquet::schema::types::{ColumnDescriptor, SchemaDescriptor};
 use std::ops::Range;
 
@@ -19,9 +21,8 @@ const INDEX_BYTES_MAX: u64 = 16 << 20;
 pub(crate) struct SourceGroup<'a> {
     /// Number of the input.
     pub(crate) input: usize,
-    pub(crate) bytes: &'a dyn Input,
-    /// With statistics, if bounds are to be known.
-    pub(crate) footer: &'a ParquetMetaData,
+    /// Opened with statistics, if bounds are to be known.
+    pub(crate) file: &'a OpenFile,
     /// Number of the row group in its file.
     pub(crate) group: usize,
     /// What [`find_leaves`] found.
@@ -65,7 +66,7 @@ fn is_same(leaf: &ColumnDescriptor, found: &ColumnDescriptor) -> bool {
 
 impl<'a> SourceGroup<'a> {
     pub(crate) fn metadata(&self) -> &'a RowGroupMetaData {
-        self.footer.row_group(self.group)
+        self.file.footer().row_group(self.group)
     }
 
     pub(crate) fn rows(&self) -> u64 {
@@ -82,33 +83,54 @@ impl<'a> SourceGroup<'a> {
     }
 
     pub(crate) fn read(&self, (start, length): (u64, u64)) -> Result<Bytes, Unfit> {
-        read_exactly(self.bytes, start, length as usize).map_err(Unfit::File)
+        read_exactly(self.file.input(), start, length as usize).map_err(Unfit::File)
+    }
+
+    /// The order that the file claims for the bounds of a chunk.
+    pub(crate) fn order(&self, chunk: &ColumnChunkMetaData) -> ColumnOrder {
+        let file = self.file.footer().file_metadata();
+        let path = chunk.column_descr().path();
+        let mut leaves = file.schema_descr().columns().iter();
+        match (file.column_orders(), leaves.position(|leaf| leaf.path() == path)) {
+            (Some(orders), Some(number)) => orders.get(number).copied().unwrap_or(ColumnOrder::UNKNOWN),
+            _ => ColumnOrder::UNDEFINED,
+        }
+    }
+
+    /// The page index of a chunk; what is damaged is as good as absent.
+    pub(crate) fn column_index(
+        &self,
+        chunk: &ColumnChunkMetaData,
+    ) -> Result<Option<ColumnIndexMetaData>, Unfit> {
+        let bytes = self.index(chunk.column_index_range())?;
+        Ok(bytes.and_then(|bytes| decode_column_index(&bytes, chunk.column_type()).ok()))
+    }
+
+    /// Where the pages of a chunk lie, as the file says.
+    pub(crate) fn offset_index(
+        &self,
+        chunk: &ColumnChunkMetaData,
+    ) -> Result<Option<OffsetIndexMetaData>, Unfit> {
+        let bytes = self.index(chunk.offset_index_range())?;
+        Ok(bytes.and_then(|bytes| decode_offset_index(&bytes).ok()))
     }
 
     /// What the file says about a chunk; its page index is read only if that may help.
     pub(crate) fn evidence(&self, chunk: &ColumnChunkMetaData, with_index: bool) -> Result<Evidence, Unfit> {
-        let descriptor = chunk.column_descr();
-        let file = self.footer.file_metadata();
-        let leaves = file.schema_descr().columns().iter();
-        let number = leaves.clone().position(|leaf| leaf.path() == descriptor.path());
-        let order = match (file.column_orders(), number) {
-            (Some(orders), Some(number)) => orders.get(number).copied().unwrap_or(ColumnOrder::UNKNOWN),
-            _ => ColumnOrder::UNDEFINED,
-        };
-        let column_index = match self.index(chunk.column_index_range().filter(|_| with_index))? {
-            Some(bytes) => decode_column_index(&bytes, descriptor.physical_type()).ok(),
-            None => None,
-        };
-        let offset_index = match self.index(chunk.offset_index_range().filter(|_| with_index))? {
-            Some(bytes) => decode_offset_index(&bytes).ok(),
-            None => None,
-        };
+        let order = self.order(chunk);
+        if !with_index {
+            return Ok(Evidence::of(chunk, order, None, None));
+        }
+        let offset_index = self.offset_index(chunk)?;
+        let column_index = self.column_index(chunk)?;
         Ok(Evidence::of(chunk, order, column_index, offset_index.as_ref()))
     }
 
     fn index(&self, range: Option<Range<u64>>) -> Result<Option<Bytes>, Unfit> {
         match range {
-            Some(range) if range.end <= self.bytes.len() && range.end - range.start <= INDEX_BYTES_MAX => {
+            Some(range)
+                if range.end <= self.file.input().len() && range.end - range.start <= INDEX_BYTES_MAX =>
+            {
                 self.read((range.start, range.end - range.start)).map(Some)
             }
             _ => Ok(None),

@@ -1,11 +1,20 @@
 //! Row groups in, one row group out: read back by the parquet crate, described as its writer would describe it, and refused when
 //! anything was tampered with.
 
+mod copies;
+mod decodes;
+mod figures;
+mod other_readers;
+mod passes;
+mod refuses;
+mod surveys;
+
 use super::source::{Leaf, SourceGroup, find_leaves};
 use super::write::Origin;
 use super::{Stitched, stitch_leaf};
+use crate::decode::OpenFile;
 use crate::group::EncodedGroup;
-use crate::io::MemoryFile;
+use crate::io::{Input, MemoryFile};
 use crate::spec::Codec;
 use arrow::array::*;
 use arrow::compute::concat_batches;
@@ -14,6 +23,7 @@ use bytes::Bytes;
 use parquet::arrow::ArrowWriter;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use parquet::basic::{Compression, Encoding, ZstdLevel};
+use parquet::data_type::{Int96, Int96Type};
 use parquet::file::metadata::{PageIndexPolicy, ParquetMetaData, ParquetMetaDataReader};
 use parquet::file::properties::{WriterProperties, WriterPropertiesBuilder, WriterVersion};
 use parquet::file::writer::SerializedFileWriter;
@@ -53,38 +63,40 @@ pub(super) fn batch(columns: Vec<(&str, ArrayRef)>) -> RecordBatch {
 
 /// Files with their footers, and how their leaves map to those of the first.
 pub(super) struct Files {
-    files: Vec<MemoryFile>,
-    footers: Vec<ParquetMetaData>,
+    files: Vec<OpenFile>,
     leaves: Vec<Vec<Option<Leaf>>>,
     pub(super) schema: SchemaDescPtr,
 }
 
 impl Files {
     pub(super) fn new(files: &[Bytes]) -> Self {
-        let footers: Vec<ParquetMetaData> = files.iter().map(footer).collect();
-        let schema = footers[0].file_metadata().schema_descr_ptr();
+        let open = |file: &Bytes| {
+            let file: Arc<dyn Input> = Arc::new(MemoryFile::new("f", file.clone()));
+            OpenFile::open_with_statistics(&file).unwrap()
+        };
+        let files: Vec<OpenFile> = files.iter().map(open).collect();
+        let schema = files[0].footer().file_metadata().schema_descr_ptr();
+        Self::with_schema(files, schema)
+    }
+
+    pub(super) fn with_schema(files: Vec<OpenFile>, schema: SchemaDescPtr) -> Self {
+        let leaves = files
+            .iter()
+            .map(|file| find_leaves(&schema, file.footer().file_metadata().schema_descr()));
         Self {
-            files: files
-                .iter()
-                .map(|file| MemoryFile::new("f", file.clone()))
-                .collect(),
-            leaves: footers
-                .iter()
-                .map(|footer| find_leaves(&schema, footer.file_metadata().schema_descr()))
-                .collect(),
-            footers,
+            leaves: leaves.collect(),
+            files,
             schema,
         }
     }
 
     pub(super) fn sources(&self) -> Vec<SourceGroup<'_>> {
         let mut sources = Vec::new();
-        for (input, footer) in self.footers.iter().enumerate() {
-            for group in 0..footer.num_row_groups() {
+        for (input, file) in self.files.iter().enumerate() {
+            for group in 0..file.footer().num_row_groups() {
                 sources.push(SourceGroup {
                     input,
-                    bytes: &self.files[input],
-                    footer,
+                    file,
                     group,
                     leaves: &self.leaves[input],
                 });
@@ -103,7 +115,9 @@ impl Files {
         for leaf in 0..self.schema.num_columns() {
             let stitched = self.stitch(leaf, codec).unwrap();
             origins.push(stitched.origins.clone());
-            columns.push(stitched.proved().unwrap());
+            let (column, seals) = stitched.proved().unwrap();
+            assert_eq!(seals.read, seals.written);
+            columns.push(column);
         }
         let rows = columns[0].close.rows_written;
         (file_of(EncodedGroup { rows, columns }, &self.schema), origins)
@@ -169,7 +183,9 @@ fn flat(first: usize, count: usize) -> RecordBatch {
             )),
         ),
         ("fixed", {
-            let values = rows.clone().map(|row| some(row).then(|| [(row % 9) as u8, 1, 2]));
+            let values = rows
+                .clone()
+                .map(|row| some(row).then_some([(row % 9) as u8, 1, 2]));
             Arc::new(FixedSizeBinaryArray::try_from_sparse_iter_with_size(values, 3).unwrap())
         }),
         ("decimal", {
@@ -280,5 +296,184 @@ fn three_hundred_tiny_row_groups_become_one_with_pages_of_even_size() {
         let pages = index.offset_index(0, leaf).unwrap().page_locations();
         let starts: Vec<i64> = pages.iter().map(|page| page.first_row_index).collect();
         assert_eq!(starts, [0, 20_000], "leaf {leaf}");
+    }
+}
+
+#[test]
+fn pages_are_copied_retyped_repacked_or_written_as_it_is_cheapest() {
+    let batches: Vec<RecordBatch> = (0..2).map(|file| flat(file * 30_000, 30_000)).collect();
+    let origins = |properties: WriterPropertiesBuilder, column: &str| {
+        let files: Vec<Bytes> = batches
+            .iter()
+            .map(|rows| written(rows, properties.clone().build()))
+            .collect();
+        let files = Files::new(&files);
+        let leaf = batches[0].schema().index_of(column).unwrap();
+        let stitched = files.stitch(leaf, Codec::Zstd(1)).unwrap();
+        let encodings: Vec<Encoding> = stitched.column.close.metadata.encodings().collect();
+        (stitched.origins, encodings)
+    };
+    let of = |origins: &[Origin], like: fn(&Origin) -> bool| !origins.is_empty() && origins.iter().all(like);
+    let (found, encodings) = origins(zstd(), "few");
+    assert!(of(&found, |origin| *origin == Origin::Written) && encodings.contains(&Encoding::RLE_DICTIONARY));
+    let (found, encodings) = origins(zstd(), "id");
+    assert!(of(&found, |origin| *origin == Origin::Retyped), "{found:?}");
+    assert!(!encodings.contains(&Encoding::RLE_DICTIONARY));
+    let (found, encodings) = origins(zstd(), "ts");
+    assert!(of(&found, |origin| *origin == Origin::Written));
+    assert!(
+        encodings.contains(&Encoding::DELTA_BINARY_PACKED),
+        "times that ascend"
+    );
+    let plain = zstd().set_dictionary_enabled(false);
+    let (found, _) = origins(plain, "many");
+    assert!(
+        of(&found, |origin| matches!(origin, Origin::Copied { .. })),
+        "{found:?}"
+    );
+    let snappy = WriterProperties::builder()
+        .set_compression(Compression::SNAPPY)
+        .set_dictionary_enabled(false);
+    let (found, _) = origins(snappy, "many");
+    assert!(of(&found, |origin| matches!(origin, Origin::Repacked { .. })));
+}
+
+/// The measure is one file that the crate's writer made of all rows, with pages of the same rows.
+#[test]
+fn statistics_and_page_index_are_those_of_a_rewrite() {
+    let batches: Vec<RecordBatch> = (0..50).map(|file| flat(file * 901, 901)).collect();
+    for properties in [zstd(), zstd().set_dictionary_enabled(false)] {
+        let files: Vec<Bytes> = batches
+            .iter()
+            .map(|rows| written(rows, properties.clone().build()))
+            .collect();
+        let ours = footer(&Files::new(&files).stitched(Codec::Zstd(1)).0);
+        let rewritten = properties.clone().set_write_batch_size(20_000).build();
+        let theirs = footer(&written(&expected(&batches), rewritten));
+        for leaf in 0..ours.row_group(0).num_columns() {
+            let (a, b) = (ours.row_group(0).column(leaf), theirs.row_group(0).column(leaf));
+            let name = a.column_path().string();
+            assert_eq!(
+                format!("{:?}", a.statistics()),
+                format!("{:?}", b.statistics()),
+                "{name}"
+            );
+            assert_eq!(
+                a.definition_level_histogram(),
+                b.definition_level_histogram(),
+                "{name}"
+            );
+            assert_eq!(
+                a.unencoded_byte_array_data_bytes(),
+                b.unencoded_byte_array_data_bytes(),
+                "{name}"
+            );
+            let index = |footer: &ParquetMetaData| {
+                let index = footer.page_index().unwrap();
+                let rows = index.offset_index(0, leaf).unwrap().page_locations().iter();
+                let rows: Vec<i64> = rows.map(|page| page.first_row_index).collect();
+                (format!("{:?}", index.column_index(0, leaf).unwrap()), rows)
+            };
+            assert_eq!(index(&ours), index(&theirs), "{name}");
+        }
+    }
+}
+
+#[test]
+fn a_column_that_a_file_lacks_is_null_there_and_one_that_could_not_be_null_may_be_now() {
+    let with = flat(0, 3000);
+    let required = RecordBatch::try_from_iter_with_nullable(vec![
+        ("ts", with.column(0).clone(), false),
+        ("unsigned", with.column(9).clone(), false),
+    ])
+    .unwrap();
+    for properties in [
+        zstd(),
+        zstd().set_dictionary_enabled(false),
+        zstd().set_writer_version(WriterVersion::PARQUET_2_0),
+    ] {
+        let files = [
+            written(&with, properties.clone().build()),
+            written(&required, properties.build()),
+        ];
+        let (file, _) = Files::new(&files).stitched(Codec::Zstd(1));
+        let found = read(&file);
+        assert_same(&found.slice(0, 3000), &with);
+        for (field, column) in with.schema().fields().iter().zip(found.columns()) {
+            let second = column.slice(3000, 3000);
+            match required.column_by_name(field.name()) {
+                Some(there) => assert_eq!(second.to_data(), there.to_data(), "{}", field.name()),
+                None => assert_eq!(second.null_count(), 3000, "{}", field.name()),
+            }
+        }
+    }
+}
+
+#[test]
+fn times_of_96_bits_are_stitched_as_they_are() {
+    let schema =
+        Arc::new(parquet::schema::parser::parse_message_type("message m { optional int96 t; }").unwrap());
+    let file = |days: std::ops::Range<u32>, properties: WriterProperties| {
+        let mut bytes = Vec::new();
+        let mut file = SerializedFileWriter::new(&mut bytes, schema.clone(), Arc::new(properties)).unwrap();
+        let mut group = file.next_row_group().unwrap();
+        let mut column = group.next_column().unwrap().unwrap();
+        let values: Vec<Int96> = days
+            .map(|day| Int96::from(vec![7, 0, 2_440_588 + day % 10]))
+            .collect();
+        let levels: Vec<i16> = (0..values.len() * 2).map(|row| (row % 2) as i16).collect();
+        column
+            .typed::<Int96Type>()
+            .write_batch(&values, Some(&levels), None)
+            .unwrap();
+        column.close().unwrap();
+        group.close().unwrap();
+        file.close().unwrap();
+        Bytes::from(bytes)
+    };
+    for properties in [zstd(), zstd().set_dictionary_enabled(false)] {
+        let files = [
+            file(0..100, properties.clone().build()),
+            file(5..4000, properties.build()),
+        ];
+        let (stitched, _) = Files::new(&files).stitched(Codec::Snappy);
+        let batches = [read(&files[0]), read(&files[1])];
+        assert_same(&read(&stitched), &expected(&batches));
+    }
+}
+
+/// Pages of both kinds, retyped and rewritten ones, are sources like any other.
+#[test]
+fn what_was_stitched_can_be_stitched_again() {
+    let batches: Vec<RecordBatch> = (0..4).map(|file| flat(file * 5_000, 5_000)).collect();
+    let once = |batches: &[RecordBatch]| {
+        let files: Vec<Bytes> = batches.iter().map(|rows| written(rows, zstd().build())).collect();
+        Files::new(&files).stitched(Codec::Zstd(1)).0
+    };
+    let (file, _) = Files::new(&[once(&batches[..2]), once(&batches[2..])]).stitched(Codec::Zstd(1));
+    assert_same(&read(&file), &expected(&batches));
+}
+
+#[test]
+fn columns_that_cannot_be_null_are_repacked_and_copied() {
+    let values: ArrayRef = Arc::new(Int64Array::from_iter_values(
+        (0..9_000).map(|row| row * row % 7919),
+    ));
+    let rows = RecordBatch::try_from_iter_with_nullable(vec![("n", values, false)]).unwrap();
+    for version in [WriterVersion::PARQUET_1_0, WriterVersion::PARQUET_2_0] {
+        for dictionary in [false, true] {
+            let snappy = WriterProperties::builder().set_compression(Compression::SNAPPY);
+            let properties = snappy
+                .set_writer_version(version)
+                .set_dictionary_enabled(dictionary)
+                .build();
+            let files = Files::new(&[written(&rows, properties.clone()), written(&rows, properties)]);
+            for codec in [Codec::Snappy, Codec::Lz4, Codec::None] {
+                assert_same(
+                    &read(&files.stitched(codec).0),
+                    &expected(&[rows.clone(), rows.clone()]),
+                );
+            }
+        }
     }
 }

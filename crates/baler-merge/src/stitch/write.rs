@@ -1,12 +1,12 @@
 //! Writes a stitched column: copies pages, retypes dictionaries, and gathers all other rows into pages of even size.
 
 use super::choose::{Merged, Shape};
-use super::read::{Part, ReadChunk, Rows};
+use super::read::{Dictionary, Part, ReadChunk, Rows};
 use crate::group::EncodedColumn;
 use crate::limits::PAGE_ROWS;
 use crate::pages::bounds::{Bounds, Order};
 use crate::pages::chunk_writer::{ChunkWriter, PackedPage, PageFacts};
-use crate::pages::codec::{Packer, Unpacker, same_codec};
+use crate::pages::codec::{Unpacker, same_codec};
 use crate::pages::dictionary::Values;
 use crate::pages::header::{PageKind, PageStatistics};
 use crate::pages::open_page::open_page;
@@ -44,7 +44,6 @@ pub(crate) fn write_column(
 ) -> io::Result<(EncodedColumn, Vec<Origin>)> {
     let mut writer = Writer {
         chunk: ChunkWriter::new(leaf.clone(), codec)?,
-        packer: Packer::new(codec)?,
         codec,
         leaf,
         shape,
@@ -56,7 +55,7 @@ pub(crate) fn write_column(
     };
     for (number, chunk) in chunks.iter().enumerate() {
         match &chunk.dictionary {
-            Some((page, values)) if retyped[number] => writer.retype(chunk, page, values)?,
+            Some(dictionary) if retyped[number] => writer.retype(chunk, dictionary)?,
             _ => writer.parts(number, chunk)?,
         }
     }
@@ -65,7 +64,6 @@ pub(crate) fn write_column(
 
 struct Writer<'a> {
     chunk: ChunkWriter,
-    packer: Packer,
     codec: Codec,
     leaf: &'a ColumnDescPtr,
     shape: &'a Shape,
@@ -149,16 +147,19 @@ impl Writer<'_> {
         let as_codes = matches!(self.shape, Shape::Dictionary(_) | Shape::Bits);
         self.flush_unless(as_codes)?;
         let shape = self.shape;
+        let values = chunk.dictionary.as_ref().map(Dictionary::values);
+        let values = values.transpose().map_err(io::Error::other);
+        let values = if as_codes { None } else { values? };
         self.pieces(rows.rows, rows.validity.as_ref(), |draft, held| {
             let codes = &rows.held[held];
-            match (shape, &chunk.dictionary) {
+            match (shape, values) {
                 (Shape::Dictionary(merged), _) => {
                     let renumbered = &merged.renumbered[number];
                     draft
                         .codes
                         .extend(codes.iter().map(|code| renumbered[*code as usize]));
                 }
-                (_, Some((_, values))) => values.gather(codes, &mut draft.plain),
+                (_, Some(values)) => values.gather(codes, &mut draft.plain),
                 _ => draft.codes.extend_from_slice(codes),
             }
         })
@@ -222,22 +223,24 @@ impl Writer<'_> {
                 is_packed,
                 ..
             } => {
-                let open = open_page(page, true, &mut unpacker, &mut scratch).map_err(io::Error::other)?;
+                let nullable = *level_bytes > 0;
+                let open =
+                    open_page(page, nullable, &mut unpacker, &mut scratch).map_err(io::Error::other)?;
                 *is_packed = self.codec != Codec::None;
                 let levels = page.body.slice(..*level_bytes);
-                vec![levels, self.packer.pack(open.values)?.into()]
+                vec![levels, self.chunk.pack(open.values)?.into()]
             }
             _ => {
                 let unpacked = unpacker.unpack(&page.body, page.header.unpacked, &mut scratch);
                 unpacked.map_err(io::Error::other)?;
-                vec![self.packer.pack(&scratch)?.into()]
+                vec![self.chunk.pack(&scratch)?.into()]
             }
         };
         Ok((kind, body))
     }
 
     /// The dictionary of a chunk as a data page: levels lie apart from values in pages of the second kind.
-    fn retype(&mut self, chunk: &ReadChunk, page: &RawPage, values: &Values) -> io::Result<()> {
+    fn retype(&mut self, chunk: &ReadChunk, dictionary: &Dictionary) -> io::Result<()> {
         self.flush()?;
         let mut all = Draft::new(self.leaf.max_def_level() == 1);
         for part in &chunk.parts {
@@ -253,8 +256,8 @@ impl Writer<'_> {
         let facts = PageFacts {
             rows: all.rows,
             nulls: all.nulls,
-            bounds: bounds.or_else(|| self.order?.bounds_of(values.iter())),
-            byte_array_bytes: self.byte_array_bytes(values.bytes().len(), values.len()),
+            bounds: bounds.or_else(|| dictionary.values().ok()?.bounds(self.order?)),
+            byte_array_bytes: self.byte_array_bytes(dictionary.page.header.unpacked, dictionary.count),
         };
         self.widen(facts.bounds.as_ref(), &facts);
         self.origins.push(Origin::Retyped);
@@ -269,14 +272,15 @@ impl Writer<'_> {
                 is_packed: self.codec != Codec::None,
                 statistics: PageStatistics::default(),
             },
-            unpacked: levels.len() + page.header.unpacked,
-            body: vec![levels.into(), page.body.clone()],
+            unpacked: levels.len() + dictionary.page.header.unpacked,
+            body: vec![levels.into(), dictionary.page.body.clone()],
             facts,
         })
     }
 
     fn byte_array_bytes(&self, plain_bytes: usize, values: usize) -> Option<u64> {
-        (Layout::of(self.leaf) == Layout::Bytes).then(|| (plain_bytes - 4 * values) as u64)
+        let lengths = plain_bytes.checked_sub(4 * values)?;
+        (Layout::of(self.leaf) == Layout::Bytes).then_some(lengths as u64)
     }
 
     fn widen(&mut self, bounds: Option<&Bounds>, facts: &PageFacts) {
@@ -382,7 +386,8 @@ impl Writer<'_> {
         let nans = order.is_float().then_some(nans as u64);
         facts.bounds = Some(Bounds::exact(value(least), value(greatest), nans));
         if Layout::of(self.leaf) == Layout::Bytes {
-            facts.byte_array_bytes = Some(codes.iter().map(|code| value(*code).len() as u64).sum());
+            let lengths = codes.iter().map(|code| u64::from(merged.lengths[*code as usize]));
+            facts.byte_array_bytes = Some(lengths.sum());
         }
     }
 
@@ -391,7 +396,7 @@ impl Writer<'_> {
         facts.byte_array_bytes = self.byte_array_bytes(plain.len(), present);
         let Some(order) = self.order else { return Ok(()) };
         facts.bounds = match Layout::of(self.leaf) {
-            Layout::Fixed(width) if width > 0 => order.bounds_of(plain.chunks_exact(width)),
+            Layout::Fixed(width) if width > 0 => order.bounds_of_fixed(plain, width),
             layout => {
                 let values = Values::parse(plain.to_vec(), layout, present).map_err(io::Error::other)?;
                 order.bounds_of(values.iter())

@@ -249,3 +249,23 @@ fn columns_are_encoded_as_their_values_suggest() {
     encoding(3, Encoding::RLE_DICTIONARY);
     assert_eq!(merged.rows(), sort_naively(&files, &sorted_by(&["time"]).sort));
 }
+
+#[test]
+fn long_strings_are_cut_into_pages_that_a_reader_can_hold() {
+    let long: Vec<String> = (0..300).map(|row| format!("{row:020000}")).collect();
+    let rows = batch(vec![
+        ("k", ints(0..300)),
+        ("text", strings(long.iter().map(String::as_str))),
+    ]);
+    let merged = merged(&[rows.clone()], &sorted_by(&["k"]));
+    assert_eq!(merged.rows(), rows);
+    let footer = footer(&merged.files[0]);
+    let pages = footer
+        .row_group(0)
+        .column(1)
+        .page_encoding_stats()
+        .unwrap()
+        .iter();
+    let pages: i32 = pages.map(|pages| pages.count).sum();
+    assert!(pages >= 5, "{pages} pages for 6 MB");
+}

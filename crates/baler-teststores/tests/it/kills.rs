@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use baler_core::ids::PinId;
-use baler_core::request::{Reply, Request};
+use baler_core::request::{Refusal, Reply, Request};
 use baler_journal::conformance::{JOURNAL, create_table};
 use baler_journal::replica::Settings;
 use baler_journal::{Access, JournalError, ObjectLog, Replica};
@@ -44,6 +44,7 @@ async fn write(replica: Replica, writer: usize, stop: Arc<AtomicBool>) -> Vec<Pi
     while !stop.load(Ordering::Relaxed) {
         match replica.submit(pin(&format!("writer {writer}"))).await {
             Ok(Reply::Pinned(made)) => acknowledged.push(made),
+            Ok(Reply::Refused(Refusal::TooManyPins(_))) => let_one_go(&replica, &mut acknowledged).await,
             Err(JournalError::Store(_) | JournalError::Contended(_)) => {
                 tokio::time::sleep(Duration::from_millis(20)).await;
             }
@@ -52,6 +53,17 @@ async fn write(replica: Replica, writer: usize, stop: Arc<AtomicBool>) -> Vec<Pi
     }
     replica.close().await;
     acknowledged
+}
+
+async fn let_one_go(replica: &Replica, acknowledged: &mut Vec<PinId>) {
+    let Some(pin) = acknowledged.first().copied() else {
+        return tokio::time::sleep(Duration::from_millis(20)).await;
+    };
+    match replica.submit(Request::Unpin(pin)).await {
+        Ok(Reply::Done) => drop(acknowledged.remove(0)),
+        Err(JournalError::Store(_) | JournalError::Contended(_)) => {}
+        other => panic!("letting go of a pin was answered by {other:?}"),
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

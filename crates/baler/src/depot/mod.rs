@@ -115,6 +115,14 @@ impl Depot {
         }
     }
 
+    /// Memory that an output takes while it is written.
+    pub fn output_bytes_held(&self) -> u64 {
+        match self {
+            Self::Folder(_) => 0,
+            Self::Bucket(_) => bucket::OUTPUT_BYTES_HELD,
+        }
+    }
+
     /// A new file of an attempt's own, for the engine: called from a thread that may block.
     pub fn create_output(&self, path: FilePath) -> Result<Box<dyn Output>, DepotError> {
         match self {

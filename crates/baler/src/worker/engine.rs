@@ -118,7 +118,9 @@ fn merge_opened(order: &Order, inputs: &[Arc<dyn Input>], meter: &Arc<Meter>) ->
             source,
         })?;
     let budget = Budget {
-        memory_bytes: order.memory_bytes,
+        memory_bytes: order
+            .memory_bytes
+            .saturating_sub(order.site.root.output_bytes_held()),
         threads: order.threads,
     };
     let spec = spec::for_engine(&order.grant.job);
@@ -221,6 +223,7 @@ fn finished(order: &Order, report: &Report) -> Finished {
         path: job.output_path(&order.catalog, order.journal, &attempt, output.part),
         bytes: output.bytes,
         rows: output.rows,
+        copied: 0,
         digest: spec::digest_of(output.digest),
         checksum: Digest(output.checksum),
         keys: output.keys.as_ref().map(spec::key_range_of),
@@ -228,6 +231,7 @@ fn finished(order: &Order, report: &Report) -> Finished {
     });
     let reads = report.inputs.iter().map(|input| InputRead {
         rows: input.rows_read,
+        copied: 0,
         digest: spec::digest_of(input.digest),
     });
     let drops = report.drops.iter().map(|dropped| Dropped {
@@ -240,5 +244,6 @@ fn finished(order: &Order, report: &Report) -> Finished {
         outputs: outputs.collect(),
         reads: reads.collect(),
         drops: drops.filter(|drop| drop.rows > 0).collect(),
+        copied: None,
     }
 }

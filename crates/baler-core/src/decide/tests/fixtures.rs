@@ -280,6 +280,7 @@ pub(super) fn finished(job: &Job, attempt: &Attempt) -> Finished {
         .iter()
         .map(|input| InputRead {
             rows: input.rows,
+            copied: 0,
             digest: digest_of(input),
         })
         .collect();
@@ -290,6 +291,7 @@ pub(super) fn finished(job: &Job, attempt: &Attempt) -> Finished {
             path: output_of(job, attempt, 0),
             bytes: 200,
             rows: job.rows(),
+            copied: 0,
             digest: reads.iter().map(|read| read.digest).sum(),
             checksum: Digest(u128::from(job.id.0) + 1),
             keys: None,
@@ -297,6 +299,7 @@ pub(super) fn finished(job: &Job, attempt: &Attempt) -> Finished {
         }],
         reads,
         drops: Vec::new(),
+        copied: None,
     }
 }
 

@@ -4,7 +4,7 @@ use super::fixtures::*;
 use super::story::{Story, Told, given};
 use crate::file::Digest;
 use crate::ids::{JobId, RangeId};
-use crate::job::{Dropped, Finished};
+use crate::job::{Copied, Dropped, Finished, InputRead};
 use crate::request::{Finish, Request};
 
 fn merging(table: &str) -> Story {
@@ -32,6 +32,61 @@ fn proof_refuses_a_lost_doubled_or_changed_row() {
     refused(|f| f.outputs[0].rows += 1, "rows read");
     refused(|f| f.outputs[0].digest = Digest(7), "digest");
     refused(|f| f.outputs.clear(), "rows read");
+}
+
+/// All rows of the first input, copied as bytes.
+fn copying(f: &mut Finished) {
+    let rows = f.reads[0].rows;
+    let digest = f.reads[0].digest;
+    f.reads[0] = InputRead {
+        rows,
+        copied: rows,
+        digest: Digest(0),
+    };
+    f.outputs[0].copied = rows;
+    f.outputs[0].digest = Digest(f.outputs[0].digest.0.wrapping_sub(digest.0));
+    f.copied = Some(Copied {
+        rows,
+        read: Digest(11),
+        written: Digest(11),
+    });
+}
+
+#[test]
+fn proof_takes_pages_copied_as_bytes_and_claims_no_digest_of_their_rows() {
+    let story = offered(NATIVE, copying).go_on();
+    let table = story.table(NATIVE);
+    let output = table.files.values().next().unwrap();
+    assert_eq!((table.files.len(), output.digest), (1, None));
+    assert!(output.checksum.is_some());
+}
+
+#[test]
+fn proof_refuses_copied_rows_that_are_lost_doubled_or_other_pages() {
+    let twisted = |twist: fn(&mut Copied)| {
+        move |f: &mut Finished| {
+            copying(f);
+            f.copied.iter_mut().for_each(twist);
+        }
+    };
+    refused(twisted(|copied| copied.written = Digest(12)), "pages");
+    refused(twisted(|copied| copied.rows += 1), "declared");
+    let both = |twist: fn(&mut Finished)| {
+        move |f: &mut Finished| {
+            copying(f);
+            twist(f);
+        }
+    };
+    refused(both(|f| f.outputs[0].copied -= 1), "declared");
+    refused(both(|f| f.reads[0].copied += 1), "declared");
+    refused(both(|f| f.copied = None), "declared");
+    refused(
+        both(|f| {
+            f.outputs[0].rows -= 1;
+            f.reads[0].rows -= 1;
+        }),
+        "declared",
+    );
 }
 
 #[test]

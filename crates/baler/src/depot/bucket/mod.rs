@@ -11,6 +11,7 @@ pub(crate) mod refuse;
 mod walk;
 
 pub use error::BucketError;
+pub(super) use output::HELD_BYTES as OUTPUT_BYTES_HELD;
 
 use std::sync::Arc;
 

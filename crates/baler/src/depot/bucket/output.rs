@@ -19,6 +19,9 @@ const PART_BYTES: usize = 8 << 20;
 /// Parts under way at once.
 const PARTS_AT_ONCE: usize = 2;
 
+/// Memory of an output while it is written: the part that is filled, and those under way.
+pub(super) const HELD_BYTES: u64 = (PART_BYTES * (PARTS_AT_ONCE + 1)) as u64;
+
 pub(super) fn create(depot: &BucketDepot, path: &FilePath) -> Result<Box<dyn Output>, BucketError> {
     Ok(Box::new(BucketOutput {
         objects: depot.objects(Purpose::Output),

@@ -81,6 +81,7 @@ impl World {
                 path: path.clone(),
                 bytes: 10 * atoms.len() as u64 + 1,
                 rows: atoms.len() as u64,
+                copied: 0,
                 digest: digest(&atoms),
                 checksum: Digest(1),
                 keys: None,
@@ -96,10 +97,12 @@ impl World {
                 .iter()
                 .map(|atoms| InputRead {
                     rows: atoms.len() as u64,
+                    copied: 0,
                     digest: digest(atoms),
                 })
                 .collect(),
             drops: vec![],
+            copied: None,
         });
         Ok(())
     }

@@ -1,0 +1,156 @@
+//! From files to an output past the merge, and what is told about it.
+
+use super::*;
+use crate::io::{Progress, Unwatched};
+use crate::paths::Path;
+use crate::row_time::{RowTime, TimeColumn};
+use crate::sort_key::SortKey;
+use crate::spec::{Expire, MergeSpec, SortColumn};
+use crate::stitch::pass::{PassPlan, Passed, Passing};
+
+fn opened(files: &[Bytes]) -> Vec<OpenFile> {
+    let open = |file: &Bytes| {
+        let file: Arc<dyn Input> = Arc::new(MemoryFile::new("f", file.clone()));
+        OpenFile::open_with_statistics(&file).unwrap()
+    };
+    files.iter().map(open).collect()
+}
+
+fn spec() -> MergeSpec {
+    MergeSpec {
+        sort: vec![SortColumn::ascending("ts")],
+        row_group_rows: 10_000,
+        ..MergeSpec::default()
+    }
+}
+
+fn passed(
+    files: &[OpenFile],
+    spec: &MergeSpec,
+    progress: &dyn Progress,
+    see: impl FnOnce(&Passing<'_>, &PassPlan),
+) -> Result<(Bytes, Vec<Passed>), crate::error::MergeError> {
+    let schema = files[0].schema().clone();
+    let key = SortKey::new(&schema, spec.sort.clone(), &spec.rule).unwrap();
+    let leaves = files[0].footer().file_metadata().schema_descr_ptr();
+    let passing = Passing {
+        files,
+        spec,
+        schema: &schema,
+        leaves: &leaves,
+        key: Some(&key),
+        progress,
+    };
+    let plan = passing.plan()?;
+    see(&passing, &plan);
+    let mut bytes = Vec::new();
+    let properties = Arc::new(WriterProperties::builder().build());
+    let mut file = SerializedFileWriter::new(&mut bytes, leaves.root_schema_ptr(), properties).unwrap();
+    let mut done = Vec::new();
+    for stretch in plan.paths.0.iter().filter(|stretch| stretch.path != Path::Merge) {
+        done.push(passing.write(&plan, stretch, &mut file)?);
+    }
+    file.close().unwrap();
+    Ok((bytes.into(), done))
+}
+
+/// The second file comes first by its keys, the last is large, and one lies in the others' midst.
+#[test]
+fn files_pass_in_the_order_of_their_keys_with_seals_keys_and_times() {
+    let batches = [flat(3_000, 3_000), flat(0, 3_000), flat(20_000, 9_000)];
+    let files = opened(&batches.each_ref().map(|rows| written(rows, zstd().build())));
+    let spec = MergeSpec {
+        row_time: Some(TimeColumn::new("ts")),
+        ..spec()
+    };
+    let (file, done) = passed(&files, &spec, &Unwatched, |_, plan| {
+        let paths: Vec<(Path, u64)> = plan
+            .paths
+            .0
+            .iter()
+            .map(|stretch| (stretch.path, stretch.rows))
+            .collect();
+        assert_eq!(paths, [(Path::Stitch, 6_000), (Path::Copy, 9_000)]);
+    })
+    .unwrap();
+    let [a, b, c] = batches;
+    assert_same(&read(&file), &expected(&[b, a, c]));
+    assert_eq!(done[0].by_input, [(1, 3_000), (0, 3_000)]);
+    assert!(done[0].keys.as_ref().unwrap().max < done[1].keys.as_ref().unwrap().min);
+    assert_eq!(
+        done[0].times.map(|times| (times.min, times.max)),
+        Some((RowTime(0), RowTime(59_990)))
+    );
+    for passed in &done {
+        assert_eq!(passed.seals.read, passed.seals.written);
+        assert_eq!(passed.decoded, []);
+    }
+}
+
+/// Sorting columns and statistics may lie about the order inside a file.
+#[test]
+fn a_file_out_of_order_is_merged_whatever_its_statistics_say() {
+    let rows = flat(0, 2_000);
+    let backwards =
+        arrow::compute::take_record_batch(&rows, &UInt32Array::from_iter_values((0..2_000).rev())).unwrap();
+    let files = opened(&[
+        written(&flat(5_000, 2_000), zstd().build()),
+        written(&backwards, zstd().build()),
+    ]);
+    passed(&files, &spec(), &Unwatched, |_, plan| {
+        let paths: Vec<(Path, u64)> = plan
+            .paths
+            .0
+            .iter()
+            .map(|stretch| (stretch.path, stretch.rows))
+            .collect();
+        assert_eq!(paths, [(Path::Merge, 2_000), (Path::Stitch, 2_000)]);
+    })
+    .unwrap();
+}
+
+#[test]
+fn expiry_lets_nothing_pass() {
+    let files = opened(&[written(&flat(0, 2_000), zstd().build())]);
+    let expire = Expire {
+        column: TimeColumn::new("ts"),
+        before: RowTime(5),
+    };
+    let spec = MergeSpec {
+        expire: Some(expire),
+        ..spec()
+    };
+    passed(&files, &spec, &Unwatched, |_, plan| {
+        assert!(plan.paths.0.iter().all(|stretch| stretch.path == Path::Merge));
+    })
+    .unwrap();
+}
+
+#[test]
+fn a_file_shown_by_some_of_its_row_groups_has_their_rows_only() {
+    let properties = zstd().set_max_row_group_row_count(Some(1_000)).build();
+    let rows = flat(0, 3_000);
+    let files = opened(&[written(&rows, properties)]);
+    let shown = files[0].with_groups(&[0, 2]).unwrap();
+    assert_eq!(shown.rows(), 2_000);
+    let mut batches = shown.read_columns(&[0], 1, 5_000).unwrap();
+    let found = batches.next().unwrap().unwrap();
+    assert_eq!(
+        found.column(0).to_data(),
+        rows.column(0).slice(2_000, 1_000).to_data()
+    );
+}
+
+#[test]
+fn a_cancelled_pass_ends() {
+    struct Cancelled;
+    impl Progress for Cancelled {
+        fn advanced(&self, _: u64, _: u64) {}
+        fn cancelled(&self) -> bool {
+            true
+        }
+    }
+    let files = opened(&[written(&flat(0, 2_000), zstd().build())]);
+    let why = passed(&files, &spec(), &Cancelled, |_, _| {}).err();
+    assert!(matches!(why, Some(crate::error::MergeError::Cancelled)));
+}
