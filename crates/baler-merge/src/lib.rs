@@ -4,21 +4,33 @@
 //! Everything is synchronous; call it from a thread that may block.
 //!
 //! ```text
-//! Input ──▶ footer, or all of a small file ──▶ checks ──▶ one schema ──▶ survey: are the keys in order?
-//!                                                │
-//!   in order, and all fit ───────────────────────┤
-//!   else ──▶ decode ▶ digest ▶ sorter ──▶ runs on disk ──▶ (rounds, while too many)
-//!                                                │
-//!             decode ▶ digest ▶ common schema ──▶ merger ──▶ rule ──▶ sieve ──▶ digest ▶ encoder ──▶ Output
-//!                                                              │        └──▶ deleted, expired ▶ digest
-//!                                                              └──▶ older versions ▶ digest
+//! Input ──▶ footer, or all of a small file ──▶ checks ──▶ one schema                                    (open_all, schema)
+//!
+//! intake, input by input, on all threads:
+//!   decode ▶ digest ▶ codes of the job's dictionaries ▶ in order? else sort a pile ──▶ lanes on the shelf
+//!                                                                                         │ in memory, then on disk
+//! order, from the key columns of all lanes:                                               │
+//!   lanes ──▶ runs (lane, rows, kept or dropped) ──▶ sieve ──▶ windows, a row group each   ◀┤
+//!                                 └── older versions, deleted, expired ▶ digest            │
+//! columns, window × column, on all threads:                                               │
+//!   gather by runs ▶ digest ▶ encode ▶ pack ──▶ row groups, in order ──▶ Output           ◀┘
 //!
 //! Report::prove:  Σ digests of inputs = Σ digests of outputs + Σ digests of drops,  rows read = rows in footers
 //! ```
 //!
-//! Rows with equal sort key come out in the order of their inputs, within an input in file order; so the rows of the outputs and
-//! their order depend on inputs and spec only, not on the budget. Rounds drop nothing: rules judge in the last merge, where
-//! every version of a key has been seen. Watermarks are absolute and part of the spec; the engine reads no clock.
+//! Every input is decoded once, and then its file is not needed any more. The order comes from the key columns alone; then each
+//! column is gathered, hashed and encoded by itself. So memory is a batch of each input in work, a column of a window on each
+//! thread, some keys of each lane, and as much of the shelf as the budget allows: none of it grows with the inputs, and
+//! however many there are, they are merged at once.
+//!
+//! Rows with equal sort key come out in the order of their inputs, within an input in file order: a lane is a stretch of one
+//! input, and lanes are numbered in that order. So the rows of the outputs and their order depend on inputs and spec only, not
+//! on budget or threads. Rules judge a key when every version of it is there. Watermarks are absolute and part of the
+//! spec; the engine reads no clock.
+//!
+//! The two sides of the proof are apart: rows are hashed as the decoder gave them, and hashed again, column by column, as
+//! the encoder is handed them. Dropped rows count with the hash that they came in with. The order is looked at again in the
+//! key columns as they are written.
 //!
 //! Reads are few, because on an object store each is a request: one for a footer (two if it is long), one for a file of up to
 //! 4 MiB as far as the budget can hold them, and one for a row group whose columns fit into their windows; inputs are opened
@@ -26,9 +38,9 @@
 //!
 //! Modules in reading order: what is asked for (`spec`, `row_time`, `io`), what is given back (`report`, `digest`, `error`), how a
 //! file is opened (`open_all`, `held`, `thrift`, `footer`, `windows`, `decode`), how inputs are made one (`promote`, `schema`,
-//! `adapt`), how rows are ordered (`sort_key`, `survey`, `batch`, `source`, `merger`, `runs`, `sorter`, `rounds`), and what becomes
-//! of them (`gate`, `rules`, `sieve`, `write`). Apart from these: Parquet pages by ourselves (`pages`, `group`), and what goes past
-//! the merge (`paths`: who may; `stitch`: how).
+//! `adapt`), how memory is shared out (`plan`), how rows are taken in (`intake`, `shelf`), how they are ordered (`order`), and
+//! what becomes of them (`sieve`, `columns`, `settings`, `roll`, `write`). Apart from these: Parquet pages by ourselves (`pages`,
+//! `group`), and what goes past the merge (`paths`: who may; `stitch`: how).
 
 mod error;
 mod io;
@@ -92,6 +104,7 @@ mod stitch;
 mod write;
 
 mod inspect;
+mod job;
 mod merge;
 
 pub use digest::Digest;

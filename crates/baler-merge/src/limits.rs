@@ -28,11 +28,13 @@ pub(crate) const RATIO_MAX_DENSE: u64 = 40_000;
 pub(crate) const PAGE_BYTES_FREE: u64 = 1 << 20;
 /// Strings in key ranges are cut here.
 pub(crate) const KEY_STRING_BYTES_MAX: usize = 64;
+/// A page of strings is cut at about this.
+pub(crate) const PAGE_BYTES: usize = 1 << 20;
 /// Rows in a page: small enough to skip by, large enough to pack well.
 pub(crate) const PAGE_ROWS: usize = 20_000;
 /// A merge with less memory than this cannot hold one page of each column; it is given this much.
 pub(crate) const MEMORY_BYTES_MIN: u64 = 8 << 20;
 /// A window has at least so many rows, however little memory there is.
-pub(crate) const WINDOW_ROWS_MIN: usize = 4 << 10;
+pub(crate) const WINDOW_ROWS_MIN: usize = 64;
 /// More threads than this gain nothing in one merge.
 pub(crate) const THREADS_MAX: usize = 64;

@@ -44,9 +44,9 @@ impl Shares {
             batch: (eighth / 4 / threads).clamp(64 << 10, 4 << 20),
             windows: (eighth / threads).clamp(64 << 10, 16 << 20),
             pile: (eighth * 2 / threads).max(1 << 20),
-            shelf: eighth * 4,
+            shelf: eighth * 7 / 2,
             keys: eighth,
-            window: eighth * 3,
+            window: eighth * 5 / 2,
         }
     }
 
@@ -55,9 +55,9 @@ impl Shares {
         (self.windows / columns.max(1)).clamp(8 << 10, 1 << 20)
     }
 
-    /// Rows of a key block, where so many lanes are merged by keys of so many bytes.
+    /// Rows of a key block, where so many lanes are merged by keys of so many bytes: who looks on has as many again.
     pub(crate) fn block_rows(&self, lanes: usize, key_bytes: usize) -> usize {
-        (self.keys / lanes.max(1) / key_bytes.max(1)).clamp(32, 4 << 10)
+        (self.keys / lanes.max(1) / key_bytes.max(1) / 2).clamp(32, 4 << 10)
     }
 
     /// Rows of a window of which the widest column takes so many bytes a row, and all together so many.

@@ -1,21 +1,25 @@
 //! How outputs are written: codec, encodings, statistics, sorting columns, metadata.
 
+use crate::decode::OpenFile;
 use crate::error::MergeError;
 use crate::limits::PAGE_ROWS;
 use crate::sort_key::SortKey;
 use crate::spec::{Codec, MergeSpec};
-use arrow::datatypes::{DataType, SchemaRef};
+use arrow::datatypes::SchemaRef;
 use parquet::arrow::ArrowSchemaConverter;
-use parquet::basic::{Compression, Encoding, ZstdLevel};
-use parquet::file::metadata::{KeyValue, SortingColumn};
+use parquet::basic::{Compression, ZstdLevel};
+use parquet::file::metadata::{ColumnChunkMetaData, KeyValue, SortingColumn};
 use parquet::file::properties::{EnabledStatistics, WriterProperties};
 use parquet::schema::types::ColumnPath;
+use std::collections::{HashMap, HashSet};
 
-/// The settings of an output with this schema, sorted by this key.
+/// The settings of an output with this schema, sorted by this key, with these columns in bloom filters. How values are encoded is
+/// chosen for each column of each row group; what is said here about that holds for nested columns and rare types.
 pub(crate) fn properties(
     schema: &SchemaRef,
     spec: &MergeSpec,
     key: Option<&SortKey>,
+    blooms: &HashSet<ColumnPath>,
 ) -> Result<WriterProperties, MergeError> {
     let codec = match spec.codec {
         Codec::Zstd(level) => Compression::ZSTD(
@@ -41,19 +45,24 @@ pub(crate) fn properties(
         .set_key_value_metadata((!metadata.is_empty()).then_some(metadata));
     if let Some(key) = key {
         builder = builder.set_sorting_columns(Some(sorting_columns(schema, key)?));
-        // A leading key of many distinct values is sorted: its differences pack far better than a dictionary.
-        let field = schema.field(key.columns()[0]);
-        if matches!(
-            field.data_type(),
-            DataType::Int64 | DataType::UInt64 | DataType::Timestamp(_, _)
-        ) {
-            let path = ColumnPath::new(vec![field.name().clone()]);
-            builder = builder
-                .set_column_dictionary_enabled(path.clone(), false)
-                .set_column_encoding(path, Encoding::DELTA_BINARY_PACKED);
-        }
+    }
+    for path in blooms {
+        builder = builder.set_column_bloom_filter_enabled(path.clone(), true);
     }
     Ok(builder.build())
+}
+
+/// The leaf columns for which every row group that has them has a bloom filter.
+pub(crate) fn bloomed(files: &[OpenFile]) -> HashSet<ColumnPath> {
+    let mut all: HashMap<ColumnPath, bool> = HashMap::new();
+    let groups = files.iter().flat_map(|file| file.footer().row_groups());
+    for chunk in groups.flat_map(|group| group.columns()) {
+        let has_one = ColumnChunkMetaData::bloom_filter_offset(chunk).is_some();
+        let known = all.entry(chunk.column_path().clone()).or_insert(true);
+        *known &= has_one;
+    }
+    let bloomed = all.into_iter().filter(|(_, bloomed)| *bloomed);
+    bloomed.map(|(path, _)| path).collect()
 }
 
 /// The sort key by leaf columns of the Parquet schema.

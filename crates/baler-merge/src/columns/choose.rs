@@ -1,7 +1,7 @@
 //! How a column of a row group is encoded: known for codes, else tried on some of its rows. Pure.
 
 use super::gather::Gather;
-use super::own_pages::{numbers_page, odd, plain_page, valid_codes, valid_numbers};
+use super::own_pages::{delta_numbers, odd, plain_numbers, plain_page, valid_bytes, valid_codes};
 use crate::error::MergeError;
 use crate::pages::bits::width_of;
 use crate::pages::bounds::{Bounds, Order};
@@ -21,8 +21,8 @@ use std::sync::Arc;
 pub(super) enum Way {
     /// Dictionary entries that are known by code.
     Codes(Known),
-    /// Numbers, PLAIN or as differences.
-    Numbers(Encoding),
+    /// Numbers of so many bytes, PLAIN or as differences.
+    Numbers(usize, Encoding),
     /// Few numbers that lie close together.
     Few(Few),
     /// Strings and binaries, PLAIN.
@@ -63,16 +63,17 @@ pub(super) fn choose(
     let mut size = |bytes: &[u8]| packer.pack(bytes).map(|packed| packed.len()).map_err(writing);
     let order = Order::of(leaf);
     let rows = sample.len() - sample.null_count();
+    let width = gather.width();
     let mut best = match order {
         Some(Order::Signed32 | Order::Signed64 | Order::Unsigned32 | Order::Unsigned64) => {
-            let plain = size(&numbers_page(sample, Encoding::PLAIN, order)?.1)?;
-            let delta = size(&numbers_page(sample, Encoding::DELTA_BINARY_PACKED, order)?.1)?;
+            let (_, bytes) = plain_numbers(sample, width, None);
+            let (plain, delta) = (size(&bytes)?, size(&delta_numbers(&bytes, width))?);
             let mut best = match delta < plain {
-                true => (delta, Way::Numbers(Encoding::DELTA_BINARY_PACKED)),
-                false => (plain, Way::Numbers(Encoding::PLAIN)),
+                true => (delta, Way::Numbers(width, Encoding::DELTA_BINARY_PACKED)),
+                false => (plain, Way::Numbers(width, Encoding::PLAIN)),
             };
-            if let Some(few) = Few::of(gather.sources(), gather.width()) {
-                let (_, codes) = few.page(sample, order)?;
+            if let Some(few) = Few::of(gather.sources(), width) {
+                let (_, codes) = few.page(sample, None);
                 let indices = size(&rle::encode_indices(&codes, few.used()))?;
                 let packed = indices + size(&few.plain_dictionary())? / pieces.max(1);
                 if packed < best.0 {
@@ -82,8 +83,8 @@ pub(super) fn choose(
             best
         }
         Some(Order::Float32 | Order::Float64) => {
-            let plain = size(&numbers_page(sample, Encoding::PLAIN, order)?.1)?;
-            (plain, Way::Numbers(Encoding::PLAIN))
+            let (_, plain) = plain_numbers(sample, width, None);
+            (size(&plain)?, Way::Numbers(width, Encoding::PLAIN))
         }
         _ => (size(&plain_page(sample)?.0)?, Way::Plain),
     };
@@ -114,17 +115,15 @@ fn distinct(sample: &ArrayRef) -> Result<usize, MergeError> {
                 .len()
         }
         other => match other.primitive_width() {
-            Some(4) => valid_numbers::<i32>(sample)
-                .into_iter()
-                .collect::<HashSet<_>>()
-                .len(),
-            Some(8) => valid_numbers::<i64>(sample)
-                .into_iter()
-                .collect::<HashSet<_>>()
-                .len(),
+            Some(4) => distinct_numbers(&valid_bytes::<4>(sample), 4),
+            Some(8) => distinct_numbers(&valid_bytes::<8>(sample), 8),
             _ => data.len(),
         },
     })
+}
+
+fn distinct_numbers(bytes: &[u8], width: usize) -> usize {
+    bytes.chunks_exact(width).collect::<HashSet<_>>().len()
 }
 
 /// The dictionary of a column in codes, and which of its entries a row group uses.
@@ -246,28 +245,24 @@ impl Few {
     }
 
     /// Bounds and codes of the rows that are there.
-    pub(super) fn page(
-        &self,
-        rows: &ArrayRef,
-        order: Option<Order>,
-    ) -> Result<(Option<Bounds>, Vec<u32>), MergeError> {
-        let (bounds, bytes) = numbers_page(rows, Encoding::PLAIN, order)?;
+    pub(super) fn page(&self, rows: &ArrayRef, order: Option<Order>) -> (Option<Bounds>, Vec<u32>) {
+        let (bounds, bytes) = plain_numbers(rows, self.width, order);
         let code = |value: i64| self.dense[(value - self.least) as usize];
         let codes = match self.width {
             4 => bytes
                 .as_chunks()
                 .0
                 .iter()
-                .map(|v| code(i32::from_le_bytes(*v).into()))
+                .map(|value| code(i32::from_le_bytes(*value).into()))
                 .collect(),
             _ => bytes
                 .as_chunks()
                 .0
                 .iter()
-                .map(|v| code(i64::from_le_bytes(*v)))
+                .map(|value| code(i64::from_le_bytes(*value)))
                 .collect(),
         };
-        Ok((bounds, codes))
+        (bounds, codes)
     }
 
     pub(super) fn plain_dictionary(&self) -> Vec<u8> {

@@ -10,6 +10,9 @@ use crate::shelf::Shelved;
 use crate::sieve::Sieve;
 use arrow::array::{ArrayRef, BooleanArray};
 
+/// Rows ordered at once: who looks on keeps up.
+const ORDER_ROWS: usize = 128 << 10;
+
 /// Gives window after window.
 pub(crate) struct Cutter<'a> {
     shelf: &'a Shelved,
@@ -64,7 +67,7 @@ impl<'a> Cutter<'a> {
         let rows = rows.max(1);
         let (mut orders, mut kept, mut looked_at) = (Vec::new(), 0, 0);
         while kept < rows && looked_at < self.rows_looked_at {
-            let some = (rows - kept).min(self.rows_looked_at - looked_at);
+            let some = (rows - kept).min(self.rows_looked_at - looked_at).min(ORDER_ROWS);
             let Some(order) = self.source.next(some, self.shelf, &self.taken, looked_at)? else {
                 break;
             };

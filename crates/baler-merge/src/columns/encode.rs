@@ -16,7 +16,8 @@ use arrow::datatypes::{Field, Int32Type, SchemaRef};
 use parquet::arrow::arrow_writer::{
     ArrowColumnChunk, ArrowColumnWriter, ArrowRowGroupWriterFactory, compute_leaves,
 };
-use parquet::schema::types::ColumnDescPtr;
+use parquet::schema::types::{ColumnDescPtr, ColumnPath};
+use std::collections::HashSet;
 use std::sync::{Mutex, PoisonError};
 
 /// Makes column chunks.
@@ -29,6 +30,8 @@ pub(crate) struct Encoder<'a> {
     /// Leaf columns of each column.
     pub(crate) leaves: Vec<Vec<ColumnDescPtr>>,
     pub(crate) codec: Codec,
+    /// Leaf columns that get a bloom filter, which pages of our own do not make.
+    pub(crate) blooms: HashSet<ColumnPath>,
 }
 
 /// An encoded leaf.
@@ -58,7 +61,7 @@ enum Pages {
 impl Pages {
     fn write(&mut self, field: &Field, rows: &ArrayRef) -> Result<(), MergeError> {
         match self {
-            Pages::Own(pages) => pages.page(rows),
+            Pages::Own(pages) => pages.write(rows),
             Pages::Crate(writers) => {
                 let leaves = compute_leaves(field, rows).map_err(|why| broken(&why))?;
                 let mut pairs = writers.iter_mut().zip(&leaves);
@@ -155,7 +158,7 @@ impl Encoder<'_> {
         let ([leaf], Some(sample)) = (&self.leaves[column][..], sample) else {
             return Ok(Pages::Crate(writers));
         };
-        if !is_ours(field.data_type(), leaf) {
+        if !is_ours(field.data_type(), leaf) || self.blooms.contains(leaf.path()) {
             return Ok(Pages::Crate(writers));
         }
         Ok(

@@ -4,6 +4,7 @@
 use super::choose::Way;
 use crate::error::MergeError;
 use crate::group::EncodedColumn;
+use crate::limits::PAGE_BYTES;
 use crate::pages::bounds::{Bounds, Order};
 use crate::pages::chunk_writer::{ChunkWriter, PageFacts};
 use crate::pages::{delta, levels, plain, rle};
@@ -32,8 +33,20 @@ impl OwnPages {
         })
     }
 
-    /// Appends rows as one page.
-    pub(super) fn page(&mut self, rows: &ArrayRef) -> Result<(), MergeError> {
+    /// Appends rows: one page, or several if they are long.
+    pub(super) fn write(&mut self, rows: &ArrayRef) -> Result<(), MergeError> {
+        let bytes = match self.way {
+            Way::Plain => rows.to_data().get_slice_memory_size().unwrap_or(0),
+            _ => 0,
+        };
+        let page_rows = rows.len().div_ceil(bytes.div_ceil(PAGE_BYTES).max(1));
+        for first in (0..rows.len()).step_by(page_rows.max(1)) {
+            self.page(&rows.slice(first, page_rows.min(rows.len() - first)))?;
+        }
+        Ok(())
+    }
+
+    fn page(&mut self, rows: &ArrayRef) -> Result<(), MergeError> {
         let levels = self.levels(rows)?;
         let mut facts = PageFacts {
             rows: rows.len(),
@@ -50,13 +63,16 @@ impl OwnPages {
                     rle::encode_indices(&dense, known.used()),
                 )
             }
-            Way::Numbers(encoding) => {
-                let (bounds, bytes) = numbers_page(rows, *encoding, self.order)?;
+            Way::Numbers(width, encoding) => {
+                let (bounds, plain) = plain_numbers(rows, *width, self.order);
                 facts.bounds = bounds;
-                (*encoding, bytes)
+                match encoding {
+                    Encoding::DELTA_BINARY_PACKED => (*encoding, delta_numbers(&plain, *width)),
+                    _ => (*encoding, plain),
+                }
             }
             Way::Few(few) => {
-                let (bounds, codes) = few.page(rows, self.order)?;
+                let (bounds, codes) = few.page(rows, self.order);
                 facts.bounds = bounds;
                 (Encoding::RLE_DICTIONARY, rle::encode_indices(&codes, few.used()))
             }
@@ -126,87 +142,51 @@ pub(super) fn valid_codes(rows: &ArrayRef) -> Result<Vec<u32>, MergeError> {
     })
 }
 
-/// The numbers of the rows that are there.
-pub(super) fn valid_numbers<T: ArrowNativeType>(rows: &ArrayRef) -> Vec<T> {
+/// The numbers of the rows that are there, one after another, little end first.
+pub(super) fn valid_bytes<const WIDTH: usize>(rows: &ArrayRef) -> Vec<u8> {
     let data = rows.to_data();
-    let values = &data.buffers()[0].typed_data::<T>()[data.offset()..data.offset() + rows.len()];
+    let bytes = &data.buffers()[0][data.offset() * WIDTH..(data.offset() + rows.len()) * WIDTH];
     match rows.nulls().filter(|nulls| nulls.null_count() > 0) {
-        None => values.to_vec(),
-        Some(nulls) => nulls.valid_indices().map(|row| values[row]).collect(),
+        None => bytes.to_vec(),
+        Some(nulls) => {
+            let values = bytes.as_chunks::<WIDTH>().0;
+            let mut valid = Vec::with_capacity(bytes.len());
+            nulls
+                .valid_indices()
+                .for_each(|row| valid.extend_from_slice(&values[row]));
+            valid
+        }
     }
 }
 
-/// Numbers of 32 or 64 bits, one after another or as differences.
-pub(super) fn numbers_page(
+/// Numbers of 32 or 64 bits in a PLAIN page, with their bounds.
+pub(super) fn plain_numbers(
     rows: &ArrayRef,
-    encoding: Encoding,
+    width: usize,
     order: Option<Order>,
-) -> Result<(Option<Bounds>, Vec<u8>), MergeError> {
-    macro_rules! page {
-        ($type:ty, $key:expr) => {{
-            let values = valid_numbers::<$type>(rows);
-            let bounds = ends(&values, $key)
-                .map(|(min, max)| Bounds::exact(min.to_le_bytes(), max.to_le_bytes(), None));
-            (bounds, values)
-        }};
-    }
-    macro_rules! whole {
-        ($type:ty, $key:expr) => {{
-            let (bounds, values) = page!($type, $key);
-            let bytes = match encoding {
-                Encoding::DELTA_BINARY_PACKED => delta::encode(&values),
-                _ => values.iter().flat_map(|value| value.to_le_bytes()).collect(),
-            };
-            (bounds, bytes)
-        }};
-    }
-    macro_rules! float {
-        ($type:ty, $bits:ty, $key:expr) => {{
-            let (bounds, values) = page!($type, $key);
-            let bytes: Vec<u8> = values.iter().flat_map(|value| value.to_le_bytes()).collect();
-            let nans = values.iter().filter(|value| value.is_nan()).count();
-            let bounds = match (nans, order) {
-                (0, _) => bounds.map(|bounds| Bounds {
-                    nans: Some(0),
-                    ..bounds
-                }),
-                (_, Some(order)) => order.bounds_of(bytes.chunks(size_of::<$type>())),
-                _ => None,
-            };
-            (bounds, bytes)
-        }};
-    }
-    Ok(match order {
-        Some(Order::Signed32) => whole!(i32, |value| value),
-        Some(Order::Unsigned32) => whole!(i32, |value| value as u32),
-        Some(Order::Signed64) => whole!(i64, |value| value),
-        Some(Order::Unsigned64) => whole!(i64, |value| value as u64),
-        Some(Order::Float32) => float!(f32, i32, |value: f32| {
-            let bits = value.to_bits() as i32;
-            bits ^ (((bits >> 31) as u32) >> 1) as i32
-        }),
-        Some(Order::Float64) => float!(f64, i64, |value: f64| {
-            let bits = value.to_bits() as i64;
-            bits ^ (((bits >> 63) as u64) >> 1) as i64
-        }),
-        _ => return Err(odd("numbers without an order")),
-    })
+) -> (Option<Bounds>, Vec<u8>) {
+    let bytes = match width {
+        4 => valid_bytes::<4>(rows),
+        _ => valid_bytes::<8>(rows),
+    };
+    (
+        order.and_then(|order| order.bounds_of_fixed(&bytes, width)),
+        bytes,
+    )
 }
 
-/// The least and the greatest value by a key.
-pub(super) fn ends<T: Copy, K: Ord + Copy>(values: &[T], key: impl Fn(T) -> K) -> Option<(T, T)> {
-    let first = *values.first()?;
-    let (mut min, mut max) = ((key(first), first), (key(first), first));
-    for value in values {
-        let key = key(*value);
-        if key < min.0 {
-            min = (key, *value);
+/// The same as differences.
+pub(super) fn delta_numbers(plain: &[u8], width: usize) -> Vec<u8> {
+    match width {
+        4 => {
+            let values = plain.as_chunks().0.iter().map(|value| i32::from_le_bytes(*value));
+            delta::encode(&values.collect::<Vec<_>>())
         }
-        if key > max.0 {
-            max = (key, *value);
+        _ => {
+            let values = plain.as_chunks().0.iter().map(|value| i64::from_le_bytes(*value));
+            delta::encode(&values.collect::<Vec<_>>())
         }
     }
-    Some((min.1, max.1))
 }
 
 /// Values one after another, and for byte arrays the sum of their lengths.

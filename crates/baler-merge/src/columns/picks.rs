@@ -1,5 +1,7 @@
 //! Which rows make a window, and in which order. Pure.
 
+use crate::limits::PAGE_ROWS;
+
 /// Rows of a lane that a window looks at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Span {
@@ -32,8 +34,8 @@ pub(crate) struct Picks {
     pub(crate) rows: usize,
 }
 
-/// Rows gathered at once: what is made of them stays in the cache.
-pub(crate) const PIECE_ROWS: usize = 20_000;
+/// Rows gathered at once: what is made of them stays in the cache. A page each.
+const PIECE_ROWS: usize = PAGE_ROWS;
 
 impl Picks {
     /// No rows yet, of these spans.

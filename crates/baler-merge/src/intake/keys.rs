@@ -11,6 +11,8 @@ use crate::spec::{Rule, SortColumn};
 use arrow::array::{ArrayRef, RecordBatch, new_null_array};
 use arrow::datatypes::{Schema, SchemaRef};
 use arrow::error::ArrowError;
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// The order of the outputs over a schema.
 pub(crate) struct SortPlan {
@@ -187,7 +189,13 @@ pub(crate) struct LaneKeys<'a> {
     lane: usize,
     at: u64,
     block_rows: u64,
+    /// Who looks on gets the same blocks.
+    echo: Option<Echo>,
 }
+
+/// Blocks of a lane that were merged and are not looked at again yet.
+#[derive(Clone, Default)]
+pub(crate) struct Echo(Arc<Mutex<VecDeque<KeyBlock>>>);
 
 impl<'a> LaneKeys<'a> {
     pub(crate) fn new(
@@ -204,7 +212,27 @@ impl<'a> LaneKeys<'a> {
             lane,
             at: 0,
             block_rows: block_rows as u64,
+            echo: None,
         }
+    }
+
+    /// Somebody else is to read the same blocks, and must keep up.
+    pub(crate) fn echo(&mut self) -> Echo {
+        self.echo.get_or_insert_default().clone()
+    }
+
+    fn columns(&self, rows: usize) -> Result<Vec<ArrayRef>, MergeError> {
+        let mut picks = Picks::over(vec![Span {
+            lane: self.lane,
+            first: self.at,
+            rows,
+        }]);
+        picks.push(0, 0, rows as u32);
+        let columns = self.sort.columns().map(|column| {
+            let gather = Gather::new(self.shelf, column, &picks)?;
+            gather.piece(&picks.pieces[0])
+        });
+        columns.collect()
     }
 }
 
@@ -217,28 +245,34 @@ impl KeyLane for LaneKeys<'_> {
         if rows == 0 {
             return Ok(None);
         }
-        let mut picks = Picks::over(vec![Span {
-            lane: self.lane,
-            first: self.at,
-            rows,
-        }]);
-        picks.push(0, 0, rows as u32);
-        let columns = self.sort.columns().map(|column| {
-            let gather = Gather::new(self.shelf, column, &picks)?;
-            gather.piece(&picks.pieces[0])
-        });
-        let columns: Vec<ArrayRef> = columns.collect::<Result<_, _>>()?;
-        let sort = self.layouts.sort_columns;
+        let columns = self.columns(rows)?;
+        let (sort, versions) = columns.split_at(self.layouts.sort_columns);
         let versions = match &self.layouts.versions {
-            Some(layout) => Some(layout.pack(&columns[sort..])?),
+            Some(layout) => Some(layout.pack(versions)?),
             None => None,
         };
         let ordinals = self.shelf.read_ordinals(self.lane, self.at..end)?;
         self.at = end;
-        Ok(Some(KeyBlock {
-            keys: self.layouts.order.pack(&columns[..sort])?,
+        let block = KeyBlock {
+            keys: self.layouts.order.pack(sort)?,
             versions,
             ordinals: ordinals.map(Into::into),
-        }))
+        };
+        if let Some(echo) = &self.echo {
+            echo.blocks().push_back(block.clone());
+        }
+        Ok(Some(block))
+    }
+}
+
+impl Echo {
+    fn blocks(&self) -> MutexGuard<'_, VecDeque<KeyBlock>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl KeyLane for Echo {
+    fn next_block(&mut self) -> Result<Option<KeyBlock>, MergeError> {
+        Ok(self.blocks().pop_front())
     }
 }

@@ -6,6 +6,7 @@
 
 use crate::error::MergeError;
 use bytes::Bytes;
+use std::borrow::Cow;
 use std::fs::{self, File};
 use std::io;
 use std::ops::Range;
@@ -56,14 +57,15 @@ impl Scratch {
         self.end.load(Ordering::Relaxed)
     }
 
-    /// Lays bytes aside.
-    pub(crate) fn lay(&self, bytes: Vec<u8>) -> Result<Block, MergeError> {
+    /// Lays bytes aside. Those that are lent are copied only if they stay in memory.
+    pub(crate) fn lay<'b>(&self, bytes: impl Into<Cow<'b, [u8]>>) -> Result<Block, MergeError> {
+        let bytes = bytes.into();
         let take = |left: usize| left.checked_sub(bytes.len());
         let fits = self
             .memory_left
             .fetch_update(Ordering::Relaxed, Ordering::Relaxed, take);
         if fits.is_ok() {
-            return Ok(Block::Memory(bytes.into()));
+            return Ok(Block::Memory(bytes.into_owned().into()));
         }
         let file = self.file()?;
         let offset = self.end.fetch_add(bytes.len() as u64, Ordering::Relaxed);

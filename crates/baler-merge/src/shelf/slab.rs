@@ -10,6 +10,7 @@ use arrow::datatypes::{DataType, Field, Schema};
 use arrow::error::ArrowError;
 use arrow::ipc::reader::StreamReader;
 use arrow::ipc::writer::StreamWriter;
+use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -53,14 +54,17 @@ impl Slab {
                 values: Laid::Absent,
             });
         }
-        let fixed = |width: usize, bytes: Vec<u8>| {
+        let fixed = |width: usize, bytes: Cow<'_, [u8]>| {
             Ok::<_, MergeError>(Laid::Fixed {
                 width,
                 block: scratch.lay(bytes)?,
             })
         };
         let values = match array.data_type() {
-            DataType::Boolean => fixed(1, array.as_boolean().values().iter().map(u8::from).collect())?,
+            DataType::Boolean => {
+                let bytes: Vec<u8> = array.as_boolean().values().iter().map(u8::from).collect();
+                fixed(1, bytes.into())?
+            }
             DataType::Utf8 => lay_bytes(scratch, array.as_string::<i32>())?,
             DataType::LargeUtf8 => lay_bytes(scratch, array.as_string::<i64>())?,
             DataType::Binary => lay_bytes(scratch, array.as_binary::<i32>())?,
@@ -71,7 +75,7 @@ impl Slab {
                     let from = data.offset() * width;
                     fixed(
                         width,
-                        data.buffers()[0][from..from + array.len() * width].to_vec(),
+                        (&data.buffers()[0][from..from + array.len() * width]).into(),
                     )?
                 }
                 None => return lay_arrow(scratch, array),
@@ -93,7 +97,7 @@ impl Slab {
         }
         let values = codes.values();
         let greatest = values.iter().max().copied().unwrap_or(0);
-        let (width, bytes) = match greatest {
+        let (width, bytes): (usize, Vec<u8>) = match greatest {
             0..=0xFF => (1, values.iter().map(|code| *code as u8).collect()),
             0x100..=0xFFFF => (
                 2,
@@ -183,7 +187,7 @@ fn lay_bytes<T: arrow::datatypes::ByteArrayType>(
     }
     Ok(Laid::Bytes {
         offsets: scratch.lay(offsets)?,
-        block: scratch.lay(array.value_data()[first..last].to_vec())?,
+        block: scratch.lay(&array.value_data()[first..last])?,
     })
 }
 
@@ -191,7 +195,7 @@ fn lay_nulls(scratch: &Scratch, array: &dyn Array) -> Result<Option<Block>, Merg
     let Some(nulls) = array.nulls().filter(|nulls| nulls.null_count() > 0) else {
         return Ok(None);
     };
-    scratch.lay(nulls.inner().sliced().to_vec()).map(Some)
+    scratch.lay(nulls.inner().sliced().as_slice()).map(Some)
 }
 
 fn read_nulls(scratch: &Scratch, block: &Block, rows: &Range<usize>) -> Result<BooleanBuffer, MergeError> {

@@ -183,3 +183,89 @@ fn a_float_range_allows_for_nan_that_statistics_hide() {
         .unwrap();
     assert!(hidden.overlaps(&large));
 }
+
+#[test]
+fn bloom_filters_stay_where_all_inputs_have_them() {
+    use parquet::file::properties::WriterProperties;
+    use parquet::schema::types::ColumnPath;
+    let rows = noisy(1_000, 1, 0);
+    let with_filters = |columns: &[&str]| {
+        let mut properties = WriterProperties::builder();
+        for column in columns {
+            properties = properties.set_column_bloom_filter_enabled(ColumnPath::from(*column), true);
+        }
+        input(parquet_with(&rows, properties.build()))
+    };
+    let files = [with_filters(&["k", "noise"]), with_filters(&["noise"])];
+    let merged = try_merge(&files, &sorted_by(&["k"]), 0).unwrap();
+    let footer = footer(&merged.files[0]);
+    let has_filter = |column: usize| footer.row_group(0).column(column).bloom_filter_offset().is_some();
+    assert_eq!((has_filter(0), has_filter(1)), (false, true));
+}
+
+#[test]
+fn columns_are_encoded_as_their_values_suggest() {
+    use parquet::basic::Encoding;
+    let rows = 60_000;
+    let words = ["red", "green", "blue"];
+    let files: Vec<RecordBatch> = (0..2)
+        .map(|file| {
+            batch(vec![
+                (
+                    "time",
+                    ints((0..rows).map(|row| 1_760_000_000_000 + row * 20 + file)),
+                ),
+                ("code", ints((0..rows).map(|row| 200 + row * 7_919 % 301))),
+                (
+                    "noise",
+                    ints((0..rows).map(|row| {
+                        (row * 2 + file)
+                            .wrapping_mul(0x5851_F42D_4C95_7F2D)
+                            .rotate_left(29)
+                    })),
+                ),
+                (
+                    "word",
+                    strings((0..rows).map(|row| words[(row * 31 % 3) as usize])),
+                ),
+            ])
+        })
+        .collect();
+    let merged = merged(&files, &sorted_by(&["time"]));
+    let footer = footer(&merged.files[0]);
+    let encoding = |column: usize, encoding: Encoding| {
+        let chunk = footer.row_group(0).column(column);
+        let pages = chunk.page_encoding_stats().unwrap().iter();
+        let mut data = pages.filter(|pages| pages.page_type == parquet::basic::PageType::DATA_PAGE);
+        assert!(
+            data.all(|pages| pages.encoding == encoding),
+            "{column}: {:?}",
+            chunk.page_encoding_stats()
+        );
+    };
+    encoding(0, Encoding::DELTA_BINARY_PACKED);
+    encoding(1, Encoding::RLE_DICTIONARY);
+    encoding(2, Encoding::PLAIN);
+    encoding(3, Encoding::RLE_DICTIONARY);
+    assert_eq!(merged.rows(), sort_naively(&files, &sorted_by(&["time"]).sort));
+}
+
+#[test]
+fn long_strings_are_cut_into_pages_that_a_reader_can_hold() {
+    let long: Vec<String> = (0..300).map(|row| format!("{row:020000}")).collect();
+    let rows = batch(vec![
+        ("k", ints(0..300)),
+        ("text", strings(long.iter().map(String::as_str))),
+    ]);
+    let merged = merged(&[rows.clone()], &sorted_by(&["k"]));
+    assert_eq!(merged.rows(), rows);
+    let footer = footer(&merged.files[0]);
+    let pages = footer
+        .row_group(0)
+        .column(1)
+        .page_encoding_stats()
+        .unwrap()
+        .iter();
+    let pages: i32 = pages.map(|pages| pages.count).sum();
+    assert!(pages >= 5, "{pages} pages for 6 MB");
+}
