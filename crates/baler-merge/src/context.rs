@@ -3,6 +3,7 @@
 use crate::decode::OpenFile;
 use crate::error::MergeError;
 use crate::io::Progress;
+use crate::write::Due;
 use arrow::datatypes::SchemaRef;
 
 /// The inputs of a merge, opened, and who watches it.
@@ -13,6 +14,20 @@ pub(crate) struct Context<'a> {
 }
 
 impl Context<'_> {
+    /// All rows of all inputs, and the bytes of their pages.
+    pub(crate) fn due(&self) -> Due {
+        let chunks = |file: &OpenFile| {
+            let groups = file.footer().row_groups().iter();
+            groups
+                .map(|group| group.compressed_size().unsigned_abs())
+                .sum::<u64>()
+        };
+        Due {
+            rows: self.files.iter().map(OpenFile::rows).sum(),
+            bytes: self.files.iter().map(chunks).sum(),
+        }
+    }
+
     pub(crate) fn check_cancelled(&self) -> Result<(), MergeError> {
         if self.progress.cancelled() {
             Err(MergeError::Cancelled)

@@ -17,7 +17,6 @@ use parquet::arrow::{ARROW_SCHEMA_META_KEY, ProjectionMask};
 use parquet::basic::{Encoding, PageType};
 use parquet::file::metadata::{
     ColumnChunkMetaData, FileMetaData, PageEncodingStats, ParquetMetaData, ParquetMetaDataOptions,
-    ParquetStatisticsPolicy,
 };
 use std::collections::HashSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -45,12 +44,10 @@ pub(crate) struct Reading {
 }
 
 impl OpenFile {
-    /// Reads and checks the footer. Of its statistics only what says how large things are is kept: a merge trusts no other,
-    /// and holds the footers of all its inputs. With `hold` the whole file is read, in one read, and held until released.
+    /// Reads and checks the footer, statistics included. With `hold` the whole file is read, in one read, and held until
+    /// released.
     pub(crate) fn open(input: &Arc<dyn Input>, hold: bool) -> Result<Self, FileError> {
-        let options = ParquetMetaDataOptions::new()
-            .with_column_stats_policy(ParquetStatisticsPolicy::SkipAll)
-            .with_encoding_stats_as_mask(false);
+        let options = ParquetMetaDataOptions::new().with_encoding_stats_as_mask(false);
         let input = HeldInput::new(input);
         if hold {
             input.hold()?;

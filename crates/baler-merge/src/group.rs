@@ -14,6 +14,12 @@ use parquet::schema::types::ColumnDescPtr;
 use std::collections::VecDeque;
 use std::io::{self, Read, Write};
 
+#[cfg(test)]
+#[path = "group_for_tests.rs"]
+mod for_tests;
+#[cfg(test)]
+pub(crate) use for_tests::EncodedGroup;
+
 /// One leaf column of a row group.
 #[derive(Debug, Clone)]
 pub(crate) struct EncodedColumn {
@@ -95,32 +101,6 @@ pub(crate) fn write_group<W: Write + Send>(
         group.append_column(&column.bytes, column.close).map_err(odd)?;
     }
     group.close().map_err(odd)
-}
-
-/// All leaf columns of a row group, in the order of the schema.
-#[derive(Debug, Clone)]
-pub(crate) struct EncodedGroup {
-    pub(crate) rows: u64,
-    pub(crate) columns: Vec<EncodedColumn>,
-}
-
-impl EncodedGroup {
-    /// Length of all pages as they will be written.
-    pub(crate) fn bytes(&self) -> u64 {
-        self.columns.iter().map(|column| column.bytes.len()).sum()
-    }
-
-    /// Writes it as the next row group of a file. What a column holds is let go as soon as it is written.
-    pub(crate) fn append_to<W: Write + Send>(
-        self,
-        file: &mut SerializedFileWriter<W>,
-    ) -> ParquetResult<RowGroupMetaDataPtr> {
-        let mut group = file.next_row_group()?;
-        for column in self.columns {
-            group.append_column(&column.bytes, column.close)?;
-        }
-        group.close()
-    }
 }
 
 /// Bytes in several pieces, read as if they were one.

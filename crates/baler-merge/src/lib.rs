@@ -80,32 +80,22 @@ mod sort_key;
 
 mod columns;
 mod crew;
-#[expect(
-    dead_code,
-    reason = "whole groups come from stitching, which is not wired in yet"
-)]
 mod group;
 mod key_range;
-#[expect(
-    dead_code,
-    reason = "what reads pages is used by stitching, which is not wired in yet"
-)]
 mod pages;
 mod paths;
 mod roll;
 mod settings;
 mod sieve;
 mod statistics;
-#[cfg_attr(
-    not(test),
-    expect(dead_code, reason = "used by the merge once paths are mixed")
-)]
 mod stitch;
 mod write;
 
 mod inspect;
-mod job;
 mod merge;
+mod outline;
+mod stretch;
+mod tally;
 
 pub use digest::Digest;
 pub use error::{FileError, MergeError};
@@ -113,6 +103,6 @@ pub use inspect::{Asked, ColumnFacts, Facts, digest_of, inspect};
 pub use io::{Input, LocalFile, MemoryFile, Output, OutputSink, Progress, Unwatched};
 pub use key_range::KeyRange;
 pub use merge::merge;
-pub use report::{DELETED, Dropped, EXPIRED, InputReport, OLDER_VERSION, OutputReport, Report};
+pub use report::{Copied, DELETED, Dropped, EXPIRED, InputReport, OLDER_VERSION, OutputReport, Report, Ways};
 pub use row_time::{EpochUnit, RowTime, RowTimes, TimeColumn};
 pub use spec::{Budget, Codec, Deleted, Expire, MergeSpec, Rule, SortColumn};

@@ -36,5 +36,7 @@ pub(crate) const PAGE_ROWS: usize = 20_000;
 pub(crate) const MEMORY_BYTES_MIN: u64 = 8 << 20;
 /// A window has at least so many rows, however little memory there is.
 pub(crate) const WINDOW_ROWS_MIN: usize = 64;
+/// Row groups that go past the merge are cut so that an output holds at least so many: it can be closed near its target.
+pub(crate) const STRETCHES_PER_OUTPUT: u64 = 8;
 /// More threads than this gain nothing in one merge.
 pub(crate) const THREADS_MAX: usize = 64;

@@ -4,18 +4,22 @@ use crate::context::Context;
 use crate::decode::OpenFile;
 use crate::error::MergeError;
 use crate::inspect::declared_sort;
-use crate::intake::{Intake, Layouts, Observations, SortPlan, Taken};
+use crate::intake::SortPlan;
 use crate::io::{Input, OutputSink, Progress};
-use crate::job::Job;
 use crate::open_all::open_all;
+use crate::outline::Outline;
+use crate::paths::{Path, Stretch};
 use crate::plan::Shares;
-use crate::report::{InputReport, Report};
+use crate::report::Report;
 use crate::schema::unite;
-use crate::shelf::{Shelf, Shelved};
 use crate::sieve::Sieve;
 use crate::sort_key::asked_sort;
 use crate::spec::{Budget, MergeSpec, Rule, SortColumn};
-use std::path::Path;
+use crate::stitch::pass::{PassPlan, Passing};
+use crate::stretch::{Rows, Stock};
+use crate::tally::Tally;
+use crate::write::Outputs;
+use std::path::Path as FilePath;
 use std::sync::Arc;
 
 /// Merges `inputs` into outputs of `sink` as `spec` says, within `budget`.
@@ -27,7 +31,7 @@ pub fn merge(
     inputs: &[Arc<dyn Input>],
     spec: &MergeSpec,
     budget: Budget,
-    spill_dir: &Path,
+    spill_dir: &FilePath,
     sink: &mut dyn OutputSink,
     progress: &dyn Progress,
 ) -> Result<Report, MergeError> {
@@ -42,38 +46,129 @@ pub fn merge(
     };
     let sieve = Sieve::new(spec, &context.schema)?;
     let sort = choose_order(&context, asked, &spec.rule)?;
-    let shelf = Shelf::new(&context.schema, spill_dir, shares.shelf);
-    let intake = Intake {
-        context: &context,
-        shelf: &shelf,
-        shares: &shares,
-        sort: sort.as_ref(),
-        hashes: spec.rule != Rule::KeepAll || !sieve.is_idle(),
-    };
-    let taken = intake.take_all()?;
-    let in_order = taken.iter().all(|taken| taken.in_order);
-    // An order that nobody asked for and that does not hold is not claimed.
-    let sort = sort.as_ref().filter(|sort| !sort.declared || in_order);
-    let stock = stock(taken, shelf, &context, sort)?;
-    let job = Job {
-        context: &context,
+    let rows = Rows {
         spec,
         shares: &shares,
         sieve: &sieve,
-        order: sort.zip(stock.layouts.as_ref()),
-        shelf: &stock.shelf,
+        spill_dir,
     };
-    let (outputs, drops) = job.write(sink)?;
-    let report = Report {
-        inputs: stock.inputs,
-        outputs,
-        drops,
-        rounds: 1,
-        spilled_bytes: stock.shelf.spilled_bytes(),
-        sorted_by: sort.map(|sort| sort.key.sort().to_vec()).unwrap_or_default(),
+    let report = match Mix::plan(&context, spec, &shares, sort.as_ref())? {
+        Some(mix) => mix.write(&rows, sink)?,
+        None => merge_all(&context, &rows, sort.as_ref(), sink)?,
     };
     report.prove()?;
     Ok(report)
+}
+
+/// Everything row by row.
+fn merge_all(
+    context: &Context<'_>,
+    rows: &Rows<'_>,
+    sort: Option<&SortPlan>,
+    sink: &mut dyn OutputSink,
+) -> Result<Report, MergeError> {
+    let stock = rows.take_in(context, sort)?;
+    // An order that nobody asked for and that does not hold is not claimed.
+    let sort = sort.filter(|sort| !sort.declared || stock.in_order);
+    let outline = Outline::of(context, rows.spec, sort.map(|sort| &sort.key), rows.shares)?;
+    let mut outputs = Outputs::new(sink, outline.shape(rows.spec), context.due());
+    let mut tally = Tally::of(context);
+    rows.write(context, &stock, sort, &outline, &mut outputs)?;
+    tally.merged(&stock);
+    tally.report(outputs, sort)
+}
+
+/// Stretches that go past the merge, and others that do not.
+struct Mix<'a> {
+    context: &'a Context<'a>,
+    sort: Option<&'a SortPlan>,
+    outline: Outline,
+    passing: Passing<'a>,
+    plan: PassPlan,
+}
+
+impl<'a> Mix<'a> {
+    /// Nothing if all rows must be merged.
+    fn plan(
+        context: &'a Context<'a>,
+        spec: &'a MergeSpec,
+        shares: &Shares,
+        sort: Option<&'a SortPlan>,
+    ) -> Result<Option<Self>, MergeError> {
+        let key = sort.map(|sort| &sort.key);
+        let outline = Outline::of(context, spec, key, shares)?;
+        // Filters of copied columns would have to be made from their values.
+        if !outline.blooms.is_empty() {
+            return Ok(None);
+        }
+        let passing = Passing {
+            files: &context.files,
+            spec,
+            group_rows: outline.group_rows(spec, context.due()),
+            schema: &context.schema,
+            leaves: outline.leaves.clone(),
+            key,
+            progress: context.progress,
+        };
+        let plan = passing.plan()?;
+        let merges = |stretch: &Stretch| stretch.path == Path::Merge;
+        let stretches = &plan.paths.0;
+        // Whether an order that was only declared holds is known when all was looked at: too late for what is written by then.
+        let in_doubt = sort.is_some_and(|sort| sort.declared) && stretches.iter().any(merges);
+        if in_doubt || stretches.iter().all(merges) {
+            return Ok(None);
+        }
+        Ok(Some(Self {
+            context,
+            sort,
+            outline,
+            passing,
+            plan,
+        }))
+    }
+
+    fn write(&self, rows: &Rows<'_>, sink: &mut dyn OutputSink) -> Result<Report, MergeError> {
+        let mut outputs = Outputs::new(sink, self.outline.shape(rows.spec), self.context.due());
+        let mut tally = Tally::of(self.context);
+        for stretch in &self.plan.paths.0 {
+            self.context.check_cancelled()?;
+            match stretch.path {
+                Path::Merge => {
+                    let stock = self.merge(stretch, rows, &mut outputs)?;
+                    tally.merged(&stock);
+                }
+                Path::Copy | Path::Stitch => {
+                    let passed = outputs.pass(|file| self.passing.write(&self.plan, stretch, file))?;
+                    tally.passed(stretch, &passed);
+                }
+            }
+        }
+        tally.report(outputs, self.sort)
+    }
+
+    fn merge(
+        &self,
+        stretch: &Stretch,
+        rows: &Rows<'_>,
+        outputs: &mut Outputs<'_>,
+    ) -> Result<Stock, MergeError> {
+        let mut groups = vec![Vec::new(); self.context.files.len()];
+        for id in &stretch.groups {
+            groups[id.input].push(id.group);
+        }
+        let files = self.context.files.iter().zip(&groups).enumerate();
+        let shown =
+            files.map(|(input, (file, groups))| file.with_groups(groups).map_err(|why| why.of_input(input)));
+        let part = Context {
+            schema: self.context.schema.clone(),
+            files: shown.collect::<Result<_, _>>()?,
+            progress: self.context.progress,
+        };
+        let stock = rows.take_in(&part, self.sort)?;
+        rows.write(&part, &stock, self.sort, &self.outline, outputs)?;
+        outputs.end_stretch();
+        Ok(stock)
+    }
 }
 
 /// The order of the outputs: what the spec asks for, or else what all inputs declare. Nothing: there is no order to keep or
@@ -110,38 +205,4 @@ fn commonly_declared(files: &[OpenFile]) -> Vec<SortColumn> {
         common.truncate(same);
     }
     common
-}
-
-/// Everything that was taken in.
-struct Stock {
-    inputs: Vec<InputReport>,
-    shelf: Shelved,
-    /// How keys are written, if rows are to be in order.
-    layouts: Option<Layouts>,
-}
-
-fn stock(
-    taken: Vec<Taken>,
-    shelf: Shelf,
-    context: &Context<'_>,
-    sort: Option<&SortPlan>,
-) -> Result<Stock, MergeError> {
-    let (mut inputs, mut lanes) = (Vec::with_capacity(taken.len()), Vec::new());
-    let mut keys: Option<Observations> = None;
-    for taken in taken {
-        inputs.push(taken.report);
-        lanes.extend(taken.lanes);
-        match (&mut keys, taken.keys) {
-            (Some(keys), Some(more)) => keys.join(more),
-            (none, more) => *none = more,
-        }
-    }
-    Ok(Stock {
-        inputs,
-        shelf: shelf.filled(&context.schema, lanes)?,
-        layouts: keys
-            .filter(|_| sort.is_some())
-            .map(|keys| keys.decide())
-            .transpose()?,
-    })
 }

@@ -22,6 +22,10 @@ pub struct Report {
     pub outputs: Vec<OutputReport>,
     /// What rules took away, one for each rule that took any.
     pub drops: Vec<Dropped>,
+    /// Rows whose pages were copied without being decoded.
+    pub copied: Copied,
+    /// How rows got into the outputs.
+    pub ways: Ways,
     /// Merges over the whole data: 1, because all inputs are merged at once, however many they are.
     pub rounds: u32,
     /// Laid aside in the spill directory, because it did not fit in memory.
@@ -35,10 +39,34 @@ pub struct Report {
 pub struct InputReport {
     /// Rows that the footer claims.
     pub rows_in_footer: u64,
-    /// Rows that were decoded.
+    /// Rows that were decoded or copied.
     pub rows_read: u64,
-    /// Digest of the rows as decoded, before anything else was done to them.
+    /// Those among them that were copied.
+    pub rows_copied: u64,
+    /// Digest of the decoded rows, before anything else was done to them.
     pub digest: Digest,
+}
+
+/// Rows proved by the bytes of their pages: for each column of each row group a seal from either side.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Copied {
+    /// How many.
+    pub rows: u64,
+    /// Sum of the seals taken from the inputs.
+    pub read: Digest,
+    /// Sum of the seals taken from what the outputs were handed.
+    pub written: Digest,
+}
+
+/// How many rows got into the outputs, or were dropped, by which way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Ways {
+    /// In row groups that were copied whole.
+    pub copied: u64,
+    /// In row groups that were made of copied pages.
+    pub stitched: u64,
+    /// Row by row.
+    pub merged: u64,
 }
 
 /// What was written to an output.
@@ -50,7 +78,9 @@ pub struct OutputReport {
     pub bytes: u64,
     /// Rows in it.
     pub rows: u64,
-    /// Digest of the rows as the encoder was handed them.
+    /// Those among them that were copied.
+    pub rows_copied: u64,
+    /// Digest of the others as the encoder was handed them.
     pub digest: Digest,
     /// XXH3-128 of the file's bytes.
     pub checksum: u128,
@@ -80,6 +110,7 @@ impl InputReport {
     pub(crate) const EMPTY: InputReport = InputReport {
         rows_in_footer: 0,
         rows_read: 0,
+        rows_copied: 0,
         digest: Digest::EMPTY,
     };
 }
@@ -93,6 +124,23 @@ impl Report {
     /// Rows of all outputs.
     pub fn rows_out(&self) -> u64 {
         self.outputs.iter().map(|output| output.rows).sum()
+    }
+
+    /// What left the inputs as bytes reached the outputs as bytes.
+    fn prove_copies(&self) -> Result<(), MergeError> {
+        let taken: u64 = self.inputs.iter().map(|input| input.rows_copied).sum();
+        let put: u64 = self.outputs.iter().map(|output| output.rows_copied).sum();
+        if taken != self.copied.rows || put != self.copied.rows {
+            return Err(MergeError::Proof(format!(
+                "{taken} rows were copied from the inputs, {put} to the outputs"
+            )));
+        }
+        match self.copied.read == self.copied.written {
+            true => Ok(()),
+            false => Err(MergeError::Proof(
+                "the pages that were written are not those that were copied".into(),
+            )),
+        }
     }
 
     /// Rows and digests balance: what went in came out or was dropped by a rule, and every input was read whole.
@@ -112,6 +160,7 @@ impl Report {
                 "{rows_in} rows went in, {rows_out} came out and {dropped_rows} were dropped"
             )));
         }
+        self.prove_copies()?;
         let digest_in: Digest = self.inputs.iter().map(|input| input.digest).sum();
         let digest_out: Digest = self.outputs.iter().map(|output| output.digest).sum();
         let digest_dropped: Digest = self.drops.iter().map(|drop| drop.digest).sum();

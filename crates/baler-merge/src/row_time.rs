@@ -22,6 +22,16 @@ pub struct RowTimes {
     pub max: RowTime,
 }
 
+impl RowTimes {
+    /// Bounds of both.
+    pub(crate) fn with(self, other: Self) -> Self {
+        Self {
+            min: self.min.min(other.min),
+            max: self.max.max(other.max),
+        }
+    }
+}
+
 /// What one step of a plain integer means.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EpochUnit {

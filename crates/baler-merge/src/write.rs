@@ -7,7 +7,8 @@ use crate::io::{Output, OutputSink};
 use crate::key_range::KeyRange;
 use crate::report::{Dropped, OutputReport};
 use crate::roll::{Standing, is_full, rows_left};
-use crate::row_time::{Span, Times};
+use crate::row_time::{RowTimes, Span, Times};
+use crate::stitch::pass::Passed;
 use parquet::errors::ParquetError;
 use parquet::file::properties::WriterPropertiesPtr;
 use parquet::file::writer::SerializedFileWriter;
@@ -56,10 +57,41 @@ pub(crate) struct Shape {
 struct Part {
     file: SerializedFileWriter<Sealed>,
     rows: u64,
+    rows_copied: u64,
     digest: Digest,
     first: Option<Vec<u8>>,
     last: Option<Vec<u8>>,
     span: Span,
+    passed_times: PassedTimes,
+}
+
+/// Bounds of the row times of what went past the merge.
+#[derive(Default)]
+enum PassedTimes {
+    #[default]
+    Nothing,
+    Unknown,
+    Known(RowTimes),
+}
+
+impl PassedTimes {
+    fn join(&mut self, more: Option<RowTimes>) {
+        *self = match (&*self, more) {
+            (Self::Unknown, _) | (_, None) => Self::Unknown,
+            (Self::Nothing, Some(more)) => Self::Known(more),
+            (Self::Known(held), Some(more)) => Self::Known(held.with(more)),
+        };
+    }
+
+    /// Bounds of these and of what was merged, if any was.
+    fn beside(&self, merged: Option<RowTimes>, any_merged: bool) -> Option<RowTimes> {
+        match (self, merged) {
+            (Self::Unknown, _) => None,
+            (Self::Nothing, merged) => merged,
+            (Self::Known(held), None) => (!any_merged).then_some(*held),
+            (Self::Known(held), Some(merged)) => Some(held.with(merged)),
+        }
+    }
 }
 
 /// Fewer rows in a row group would cost more than they gain.
@@ -117,15 +149,7 @@ impl<'a> Outputs<'a> {
         if let (Some(last), Some(ends)) = (&self.last, &group.ends) {
             last.precedes(ends)?;
         }
-        let part = match &mut self.part {
-            Some(part) => part,
-            none => {
-                let output = self.sink.create(self.done.len() as u32).map_err(writing)?;
-                let (schema, properties) = (self.schema.clone(), self.properties.clone());
-                let file = SerializedFileWriter::new(Sealed::new(output), schema, properties);
-                none.insert(Part::new(file.map_err(|why| broken(&why))?))
-            }
-        };
+        let part = self.part()?;
         let mut row_group = part.file.next_row_group().map_err(|why| broken(&why))?;
         for column in group.columns {
             if let Some(times) = column.times {
@@ -149,7 +173,48 @@ impl<'a> Outputs<'a> {
             part.last = ends.max.clone();
             self.last = Some(ends);
         }
-        self.rows_due = self.rows_due.saturating_sub(group.rows as u64);
+        self.wrote(group.rows as u64)
+    }
+
+    /// Appends a row group that goes past the merge. It must follow those before in order.
+    pub(crate) fn pass(
+        &mut self,
+        write: impl FnOnce(&mut SerializedFileWriter<Sealed>) -> Result<Passed, MergeError>,
+    ) -> Result<Passed, MergeError> {
+        let part = self.part()?;
+        let passed = write(&mut part.file)?;
+        part.rows += passed.rows;
+        part.rows_copied += passed.rows;
+        part.passed_times.join(passed.times);
+        if let Some(keys) = &passed.keys {
+            part.first.get_or_insert_with(|| keys.min.clone());
+            part.last = Some(keys.max.clone());
+        }
+        self.wrote(passed.rows)?;
+        Ok(passed)
+    }
+
+    /// What follows compares its keys in another way.
+    pub(crate) fn end_stretch(&mut self) {
+        self.last = None;
+    }
+
+    fn part(&mut self) -> Result<&mut Part, MergeError> {
+        match &mut self.part {
+            Some(part) => Ok(part),
+            none => {
+                let output = self.sink.create(self.done.len() as u32).map_err(writing)?;
+                let (schema, properties) = (self.schema.clone(), self.properties.clone());
+                let file = SerializedFileWriter::new(Sealed::new(output), schema, properties);
+                Ok(none.insert(Part::new(file.map_err(|why| broken(&why))?)))
+            }
+        }
+    }
+
+    /// Counts rows that are in the current output now, and closes it if it is full.
+    fn wrote(&mut self, rows: u64) -> Result<(), MergeError> {
+        let Some(part) = &self.part else { return Ok(()) };
+        self.rows_due = self.rows_due.saturating_sub(rows);
         self.row_bytes = part.bytes() as f64 / part.rows as f64;
         self.measured = true;
         let standing = Standing {
@@ -194,10 +259,14 @@ impl<'a> Outputs<'a> {
             part: self.done.len() as u32,
             bytes,
             rows: part.rows,
+            rows_copied: part.rows_copied,
             digest: part.digest,
             checksum,
             keys: part.first.zip(part.last).map(|(min, max)| KeyRange { min, max }),
-            times: self.times.as_ref().and_then(|times| part.span.times(times)),
+            times: self.times.as_ref().and_then(|times| {
+                let merged = part.span.times(times);
+                part.passed_times.beside(merged, part.rows > part.rows_copied)
+            }),
             row_groups,
             uncompressed_bytes: uncompressed.unsigned_abs(),
         });
@@ -210,10 +279,12 @@ impl Part {
         Self {
             file,
             rows: 0,
+            rows_copied: 0,
             digest: Digest::EMPTY,
             first: None,
             last: None,
             span: Span::default(),
+            passed_times: PassedTimes::default(),
         }
     }
 
@@ -223,7 +294,7 @@ impl Part {
 }
 
 /// Counts and hashes the bytes of an output on their way.
-struct Sealed {
+pub(crate) struct Sealed {
     output: Box<dyn Output>,
     bytes: u64,
     hasher: Box<Xxh3>,

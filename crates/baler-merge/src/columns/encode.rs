@@ -6,32 +6,23 @@ use super::own_pages::OwnPages;
 use super::picks::Picks;
 use crate::error::MergeError;
 use crate::group::EncodedColumn;
+use crate::outline::Outline;
 use crate::row_hash::{add_codes, add_column, hash_entries};
-use crate::row_time::{Span as TimeSpan, Times};
+use crate::row_time::Span as TimeSpan;
 use crate::shelf::Shelved;
 use crate::spec::Codec;
 use crate::write::broken;
 use arrow::array::{ArrayRef, AsArray};
 use arrow::datatypes::{Field, Int32Type, SchemaRef};
-use parquet::arrow::arrow_writer::{
-    ArrowColumnChunk, ArrowColumnWriter, ArrowRowGroupWriterFactory, compute_leaves,
-};
-use parquet::schema::types::{ColumnDescPtr, ColumnPath};
-use std::collections::HashSet;
+use parquet::arrow::arrow_writer::{ArrowColumnChunk, ArrowColumnWriter, compute_leaves};
 use std::sync::{Mutex, PoisonError};
 
 /// Makes column chunks.
 pub(crate) struct Encoder<'a> {
     pub(crate) shelf: &'a Shelved,
     pub(crate) schema: SchemaRef,
-    pub(crate) factory: ArrowRowGroupWriterFactory,
-    /// Where row times are, if they are asked for and there are any.
-    pub(crate) times: Option<Times>,
-    /// Leaf columns of each column.
-    pub(crate) leaves: Vec<Vec<ColumnDescPtr>>,
+    pub(crate) outline: &'a Outline,
     pub(crate) codec: Codec,
-    /// Leaf columns that get a bloom filter, which pages of our own do not make.
-    pub(crate) blooms: HashSet<ColumnPath>,
 }
 
 /// An encoded leaf.
@@ -93,12 +84,14 @@ impl Encoder<'_> {
     /// Writers for the leaves of each column of a row group.
     pub(crate) fn writers(&self) -> Result<Vec<Vec<ArrowColumnWriter>>, MergeError> {
         let writers = self
+            .outline
             .factory
             .create_column_writers(0)
             .map_err(|why| broken(&why))?;
         let mut writers = writers.into_iter();
         let by_column = self
-            .leaves
+            .outline
+            .columns
             .iter()
             .map(|leaves| writers.by_ref().take(leaves.len()).collect());
         Ok(by_column.collect())
@@ -121,6 +114,7 @@ impl Encoder<'_> {
             None => None,
         };
         let mut times = self
+            .outline
             .times
             .filter(|times| times.column == column)
             .map(|_| TimeSpan::default());
@@ -155,10 +149,10 @@ impl Encoder<'_> {
     ) -> Result<Pages, MergeError> {
         let pieces = &picks.pieces;
         let (field, sample) = (self.schema.field(column), pieces.get(pieces.len() / 2));
-        let ([leaf], Some(sample)) = (&self.leaves[column][..], sample) else {
+        let ([leaf], Some(sample)) = (&self.outline.columns[column][..], sample) else {
             return Ok(Pages::Crate(writers));
         };
-        if !is_ours(field.data_type(), leaf) || self.blooms.contains(leaf.path()) {
+        if !is_ours(field.data_type(), leaf) || self.outline.blooms.contains(leaf.path()) {
             return Ok(Pages::Crate(writers));
         }
         Ok(

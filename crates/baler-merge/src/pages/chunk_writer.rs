@@ -153,11 +153,6 @@ impl ChunkWriter {
         self.packer.pack(bytes)
     }
 
-    /// Bytes of pages so far, packed.
-    pub(crate) fn bytes(&self) -> u64 {
-        self.rope.len()
-    }
-
     /// The chunk, with bounds taken from its pages.
     pub(crate) fn finish(self) -> io::Result<EncodedColumn> {
         let mut bounds = None;

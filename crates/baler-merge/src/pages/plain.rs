@@ -31,14 +31,3 @@ pub(crate) fn push_bytes(into: &mut Vec<u8>, value: &[u8]) {
     into.extend_from_slice(&(value.len() as u32).to_le_bytes());
     into.extend_from_slice(value);
 }
-
-/// Appends byte arrays that lie in one buffer, the first between the first two offsets.
-pub(crate) fn push_all_bytes<O: Copy + TryInto<usize>>(into: &mut Vec<u8>, offsets: &[O], data: &[u8]) {
-    let place = |offset: O| offset.try_into().unwrap_or(usize::MAX);
-    if let (Some(first), Some(last)) = (offsets.first(), offsets.last()) {
-        into.reserve(place(*last) - place(*first) + offsets.len() * 4);
-    }
-    for ends in offsets.windows(2) {
-        push_bytes(into, &data[place(ends[0])..place(ends[1])]);
-    }
-}

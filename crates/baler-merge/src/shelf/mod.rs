@@ -150,10 +150,6 @@ impl Shelved {
         &self.columns
     }
 
-    pub(crate) fn rows(&self) -> u64 {
-        self.lanes.iter().map(Lane::rows).sum()
-    }
-
     pub(crate) fn spilled_bytes(&self) -> u64 {
         self.scratch.spilled_bytes()
     }

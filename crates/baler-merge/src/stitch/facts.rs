@@ -12,7 +12,7 @@ use crate::statistics::row_times;
 use parquet::schema::types::SchemaDescriptor;
 
 /// What the output should be.
-pub(crate) fn wanted(spec: &MergeSpec, sorted: bool) -> Wanted {
+pub(crate) fn wanted(spec: &MergeSpec, group_rows: u64, sorted: bool) -> Wanted {
     let order = match (&spec.rule, sorted) {
         (Rule::LastWriteWins { .. }, _) => WantedOrder::UniqueKey,
         (Rule::KeepAll, true) => WantedOrder::Key,
@@ -23,7 +23,7 @@ pub(crate) fn wanted(spec: &MergeSpec, sorted: bool) -> Wanted {
         .as_ref()
         .is_some_and(|deleted| deleted.drop_before.is_some());
     Wanted {
-        group_rows: spec.row_group_rows as u64,
+        group_rows,
         order,
         looks_at_rows: drops_tombstones || spec.expire.is_some(),
     }

@@ -45,6 +45,7 @@ impl<'a> GroupStitcher<'a> {
         }
     }
 
+    #[cfg(test)]
     pub(crate) fn rows(&self) -> u64 {
         self.sources.iter().map(SourceGroup::rows).sum()
     }

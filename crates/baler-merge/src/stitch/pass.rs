@@ -29,9 +29,11 @@ pub(crate) struct Passing<'a> {
     /// Opened with statistics: without them nothing passes.
     pub(crate) files: &'a [OpenFile],
     pub(crate) spec: &'a MergeSpec,
+    /// Rows of a row group to be made.
+    pub(crate) group_rows: u64,
     /// The common schema, and what it is in Parquet.
     pub(crate) schema: &'a SchemaRef,
-    pub(crate) leaves: &'a SchemaDescPtr,
+    pub(crate) leaves: SchemaDescPtr,
     /// The order of the outputs, if there is any.
     pub(crate) key: Option<&'a SortKey>,
     pub(crate) progress: &'a dyn Progress,
@@ -65,13 +67,13 @@ impl Passing<'_> {
     /// Chooses the paths. Only inputs that may pass by what their statistics say are looked at.
     pub(crate) fn plan(&self) -> Result<PassPlan, MergeError> {
         let file_leaves =
-            |file: &OpenFile| find_leaves(self.leaves, file.footer().file_metadata().schema_descr());
+            |file: &OpenFile| find_leaves(&self.leaves, file.footer().file_metadata().schema_descr());
         let mut plan = PassPlan {
             paths: Paths(Vec::new()),
             surveyed: vec![None; self.files.len()],
             leaves: self.files.iter().map(file_leaves).collect(),
         };
-        let wanted = wanted(self.spec, self.key.is_some());
+        let wanted = wanted(self.spec, self.group_rows, self.key.is_some());
         let Some(key) = self.key else {
             let facts = self.facts(|_| None)?;
             plan.paths = choose_paths(&facts, wanted);
@@ -110,7 +112,7 @@ impl Passing<'_> {
         known: impl Fn(usize) -> Option<&'s SurveyedGroups>,
     ) -> Result<Vec<crate::paths::InputFacts>, MergeError> {
         let facts = self.files.iter().enumerate().map(|(input, file)| {
-            facts_of(input, file, self.leaves, self.spec, known(input)).map_err(|why| why.of_input(input))
+            facts_of(input, file, &self.leaves, self.spec, known(input)).map_err(|why| why.of_input(input))
         });
         facts.collect()
     }
@@ -145,7 +147,7 @@ impl Passing<'_> {
                 Ok(column)
             })?,
             _ => {
-                let mut group = GroupStitcher::new(sources, self.leaves, self.schema, self.spec.codec);
+                let mut group = GroupStitcher::new(sources, &self.leaves, self.schema, self.spec.codec);
                 let written = write_group(file, |leaf| {
                     self.check_cancelled()?;
                     group.column(leaf)
@@ -194,10 +196,7 @@ impl Passing<'_> {
                 let group = source.file.with_groups(&[source.group]);
                 let found = row_times(&group.map_err(|why| why.of_input(source.input))?, column);
                 passed.times = match (passed.times, found) {
-                    (Some(held), Some(found)) => Some(RowTimes {
-                        min: held.min.min(found.min),
-                        max: held.max.max(found.max),
-                    }),
+                    (Some(held), Some(found)) => Some(held.with(found)),
                     (held, found) => held.or(found),
                 };
             }

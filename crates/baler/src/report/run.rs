@@ -185,7 +185,7 @@ impl fmt::Display for RunReport {
             writeln!(f)?;
             writeln!(
                 f,
-                "{} rows in = {} rows out + {} dropped by rule, proved by digests; {} in {took}",
+                "{} rows in = {} rows out + {} dropped by rule, proved by digests of rows and pages; {} in {took}",
                 count(self.rows_in),
                 count(self.rows_out),
                 count(self.rows_dropped),

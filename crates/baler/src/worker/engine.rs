@@ -7,7 +7,7 @@ use anyhow::{Result, anyhow};
 use baler_core::event::Quarantined;
 use baler_core::file::{Digest, File, FilePath, Identity};
 use baler_core::ids::JournalId;
-use baler_core::job::{Dropped, Finished, InputRead, Output};
+use baler_core::job::{Copied, Dropped, Finished, InputRead, Output};
 use baler_core::request::Grant;
 use baler_core::table::Catalog;
 use baler_merge::{Budget, Input, MergeError, Report};
@@ -223,7 +223,7 @@ fn finished(order: &Order, report: &Report) -> Finished {
         path: job.output_path(&order.catalog, order.journal, &attempt, output.part),
         bytes: output.bytes,
         rows: output.rows,
-        copied: 0,
+        copied: output.rows_copied,
         digest: spec::digest_of(output.digest),
         checksum: Digest(output.checksum),
         keys: output.keys.as_ref().map(spec::key_range_of),
@@ -231,7 +231,7 @@ fn finished(order: &Order, report: &Report) -> Finished {
     });
     let reads = report.inputs.iter().map(|input| InputRead {
         rows: input.rows_read,
-        copied: 0,
+        copied: input.rows_copied,
         digest: spec::digest_of(input.digest),
     });
     let drops = report.drops.iter().map(|dropped| Dropped {
@@ -244,6 +244,10 @@ fn finished(order: &Order, report: &Report) -> Finished {
         outputs: outputs.collect(),
         reads: reads.collect(),
         drops: drops.filter(|drop| drop.rows > 0).collect(),
-        copied: None,
+        copied: (report.copied.rows > 0).then(|| Copied {
+            rows: report.copied.rows,
+            read: spec::digest_of(report.copied.read),
+            written: spec::digest_of(report.copied.written),
+        }),
     }
 }

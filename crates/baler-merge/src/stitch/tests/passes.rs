@@ -36,8 +36,9 @@ fn passed(
     let passing = Passing {
         files,
         spec,
+        group_rows: spec.row_group_rows as u64,
         schema: &schema,
-        leaves: &leaves,
+        leaves: leaves.clone(),
         key: Some(&key),
         progress,
     };

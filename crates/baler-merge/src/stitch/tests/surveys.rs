@@ -64,7 +64,7 @@ fn paths(files: &[OpenFile], spec: &MergeSpec) -> Vec<(Path, u64)> {
         .enumerate()
         .map(|(input, file)| facts_of(input, file, schema, spec, Some(&surveyed(file, spec))).unwrap())
         .collect();
-    let paths = choose_paths(&facts, wanted(spec, true));
+    let paths = choose_paths(&facts, wanted(spec, spec.row_group_rows as u64, true));
     paths
         .0
         .iter()

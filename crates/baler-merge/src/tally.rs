@@ -1,0 +1,73 @@
+//! Adds up over the stretches of a merge what was read and written, for the report.
+
+use crate::context::Context;
+use crate::error::MergeError;
+use crate::intake::SortPlan;
+use crate::paths::{Path, Stretch};
+use crate::report::{Copied, InputReport, Report, Ways};
+use crate::stitch::pass::Passed;
+use crate::stretch::Stock;
+use crate::write::Outputs;
+
+/// The sums so far.
+pub(crate) struct Tally {
+    inputs: Vec<InputReport>,
+    copied: Copied,
+    ways: Ways,
+    spilled_bytes: u64,
+}
+
+impl Tally {
+    pub(crate) fn of(context: &Context<'_>) -> Self {
+        let unread = |rows| InputReport {
+            rows_in_footer: rows,
+            ..InputReport::EMPTY
+        };
+        Self {
+            inputs: context.files.iter().map(|file| unread(file.rows())).collect(),
+            copied: Copied::default(),
+            ways: Ways::default(),
+            spilled_bytes: 0,
+        }
+    }
+
+    /// Counts a stretch that was merged row by row.
+    pub(crate) fn merged(&mut self, stock: &Stock) {
+        for (sum, input) in self.inputs.iter_mut().zip(&stock.inputs) {
+            sum.rows_read += input.rows_read;
+            sum.digest += input.digest;
+            self.ways.merged += input.rows_read;
+        }
+        self.spilled_bytes += stock.shelf.spilled_bytes();
+    }
+
+    /// Counts a stretch that went past the merge.
+    pub(crate) fn passed(&mut self, stretch: &Stretch, passed: &Passed) {
+        for (input, rows) in &passed.by_input {
+            self.inputs[*input].rows_read += rows;
+            self.inputs[*input].rows_copied += rows;
+        }
+        self.copied.rows += passed.rows;
+        self.copied.read += passed.seals.read;
+        self.copied.written += passed.seals.written;
+        match stretch.path {
+            Path::Copy => self.ways.copied += passed.rows,
+            Path::Stitch | Path::Merge => self.ways.stitched += passed.rows,
+        }
+    }
+
+    /// Closes the outputs, and says what was done.
+    pub(crate) fn report(self, outputs: Outputs<'_>, sort: Option<&SortPlan>) -> Result<Report, MergeError> {
+        let (outputs, drops) = outputs.finish()?;
+        Ok(Report {
+            inputs: self.inputs,
+            outputs,
+            drops,
+            copied: self.copied,
+            ways: self.ways,
+            rounds: 1,
+            spilled_bytes: self.spilled_bytes,
+            sorted_by: sort.map(|sort| sort.key.sort().to_vec()).unwrap_or_default(),
+        })
+    }
+}
