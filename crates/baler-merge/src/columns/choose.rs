@@ -68,7 +68,8 @@ pub(super) fn choose(
         Some(Order::Signed32 | Order::Signed64 | Order::Unsigned32 | Order::Unsigned64) => {
             let (_, bytes) = plain_numbers(sample, width, None);
             let (plain, delta) = (size(&bytes)?, size(&delta_numbers(&bytes, width))?);
-            let mut best = match delta < plain {
+            // A gain of a few bytes is not worth undoing the differences.
+            let mut best = match delta + delta / 32 < plain {
                 true => (delta, Way::Numbers(width, Encoding::DELTA_BINARY_PACKED)),
                 false => (plain, Way::Numbers(width, Encoding::PLAIN)),
             };
