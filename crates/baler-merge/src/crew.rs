@@ -69,6 +69,7 @@ impl<'j> Crew<'j> {
     }
 
     /// Waits for the end of a job, and works on others meanwhile. A panic in it goes on here.
+    #[expect(clippy::needless_pass_by_value, reason = "an end is given once")]
     pub(crate) fn wait<T>(&self, handle: Handle<T>) -> T {
         loop {
             let mut queue = self.lock();

@@ -135,8 +135,8 @@ impl Rows<'_> {
         let is_keyed = self.spec.rule != Rule::KeepAll;
         let lanes = shelf.lanes().len();
         let block_rows = self.shares.block_rows(lanes, layouts.row_bytes());
-        let (mut keys, mut echoes): (Vec<Box<dyn KeyLane + 's>>, Vec<Box<dyn KeyLane + 's>>) =
-            Default::default();
+        let mut keys: Vec<Box<dyn KeyLane + 's>> = Vec::with_capacity(lanes);
+        let mut echoes: Vec<Box<dyn KeyLane + 's>> = Vec::new();
         for lane in 0..lanes {
             let mut lane = LaneKeys::new(shelf, sort, layouts, lane, block_rows);
             if is_keyed {

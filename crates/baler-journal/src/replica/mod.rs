@@ -54,7 +54,7 @@ pub struct Replica {
 #[derive(Debug)]
 enum Ask {
     Submit {
-        request: Request,
+        request: Box<Request>,
         answer: oneshot::Sender<Result<Reply, JournalError>>,
     },
     CatchUp {
@@ -88,6 +88,7 @@ impl Replica {
         if self.access == Access::ReadOnly {
             return Err(JournalError::ReadOnly);
         }
+        let request = Box::new(request);
         self.ask(|answer| Ask::Submit { request, answer }).await?
     }
 

@@ -36,7 +36,7 @@ pub(super) struct Server {
 }
 
 struct Waiting {
-    request: Request,
+    request: Box<Request>,
     answer: oneshot::Sender<Result<Reply, JournalError>>,
 }
 
@@ -149,7 +149,7 @@ impl Server {
         }
         while !waiting.is_empty() {
             let parent_time = self.parent_time().await?;
-            let draft = Draft::decide(&self.state, parent_time, waiting.iter().map(|w| &w.request));
+            let draft = Draft::decide(&self.state, parent_time, waiting.iter().map(|w| &*w.request));
             if draft.is_empty() && !caught_up {
                 self.catch_up().await?;
                 caught_up = true;

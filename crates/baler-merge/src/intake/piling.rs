@@ -215,14 +215,18 @@ fn joined(shelf: &Shelf, pile: &[Batch]) -> Result<Batch, MergeError> {
                 take(&values, codes, None).map_err(|why| odd(&why))
             }
         };
-        let whole = one(pile.iter().map(part).collect::<Result<Vec<_>, _>>()?)?;
+        let whole = one(&pile.iter().map(part).collect::<Result<Vec<_>, _>>()?)?;
         Ok(match plain {
             Some(_) => Coded::Plain(whole),
             None => Coded::Codes(whole.as_primitive().clone()),
         })
     });
-    let keys = (0..first.keys.len())
-        .map(|number| one(pile.iter().map(|batch| Arc::clone(&batch.keys[number])).collect()));
+    let keys = (0..first.keys.len()).map(|number| {
+        one(&pile
+            .iter()
+            .map(|batch| Arc::clone(&batch.keys[number]))
+            .collect::<Vec<_>>())
+    });
     let hashes: Option<Vec<ArrayRef>> = pile
         .iter()
         .map(|batch| Some(Arc::new(batch.hashes.clone()?) as ArrayRef))
@@ -231,14 +235,14 @@ fn joined(shelf: &Shelf, pile: &[Batch]) -> Result<Batch, MergeError> {
         columns: columns.collect::<Result<_, MergeError>>()?,
         keys: keys.collect::<Result<_, _>>()?,
         hashes: hashes
-            .map(one)
+            .map(|hashes| one(&hashes))
             .transpose()?
             .map(|hashes| hashes.as_primitive().clone()),
         rows: pile.iter().map(|batch| batch.rows).sum(),
     })
 }
 
-fn one(parts: Vec<ArrayRef>) -> Result<ArrayRef, MergeError> {
+fn one(parts: &[ArrayRef]) -> Result<ArrayRef, MergeError> {
     let parts: Vec<&dyn Array> = parts.iter().map(AsRef::as_ref).collect();
     concat(&parts).map_err(|why| odd(&why))
 }

@@ -209,8 +209,10 @@ fn columns_are_encoded_as_their_values_suggest() {
     let rows = 60_000;
     let words = ["red", "green", "blue"];
     let noise = |row: i64| {
-        let mixed = (row + 1).wrapping_mul(0x5851_F42D_4C95_7F2D).rotate_left(29);
-        mixed.wrapping_mul(mixed | 1)
+        let mut mixed = (row as u64 + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        mixed = (mixed ^ mixed >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
+        (mixed ^ mixed >> 31) as i64
     };
     let files: Vec<RecordBatch> = (0..2)
         .map(|file| {
