@@ -224,3 +224,39 @@ fn bloom_filters_stay_where_all_inputs_have_them() {
         assert!(hits < 100, "{hits} of 1000 words that are not there");
     }
 }
+
+/// Nine of ten rows go, here one by one and there a version at a time: what is left fills row groups all the same.
+#[test]
+fn row_groups_are_filled_with_the_rows_that_rules_leave() {
+    let rows = |version: i64| {
+        batch(vec![
+            ("k", ints(0..5_000)),
+            ("version", ints(vec![version; 5_000])),
+            ("t", ints((0..5_000).map(|row| row % 10))),
+        ])
+    };
+    let expiring = MergeSpec {
+        expire: Some(Expire {
+            column: TimeColumn {
+                name: "t".into(),
+                integer_unit: Some(EpochUnit::Milliseconds),
+            },
+            before: RowTime(9),
+        }),
+        ..sorted_by(&["k"])
+    };
+    for spec in [expiring, last_write_wins(&["k"], "version")] {
+        let spec = MergeSpec {
+            row_group_rows: 500,
+            ..spec
+        };
+        let merged = merged(&(0..10).map(rows).collect::<Vec<_>>(), &spec);
+        let footer = footer(&merged.files[0]);
+        assert_eq!(footer.file_metadata().num_rows(), 5_000);
+        assert!(
+            footer.num_row_groups() <= 12,
+            "{} row groups",
+            footer.num_row_groups()
+        );
+    }
+}
