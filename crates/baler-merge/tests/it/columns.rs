@@ -191,7 +191,7 @@ fn texts(rows: usize) -> Vec<(&'static str, ArrayRef)> {
             .map(|row| present(row).then(|| vec![0xFFu8.wrapping_mul(row as u8 % 3); row % 5]))
             .collect::<BinaryArray>(),
     );
-    let fixed = (0..rows).map(|row| present(row).then(|| [(row % 251) as u8, 0, 0xFF, (row % 3) as u8]));
+    let fixed = (0..rows).map(|row| present(row).then_some([(row % 251) as u8, 0, 0xFF, (row % 3) as u8]));
     let fixed = FixedSizeBinaryArray::try_from_sparse_iter_with_size(fixed, 4).unwrap();
     let of_words = DataType::Dictionary(DataType::Int8.into(), DataType::Utf8.into());
     vec![

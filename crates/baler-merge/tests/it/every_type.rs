@@ -89,7 +89,7 @@ fn every_key_sorts_in_every_direction_from_overlapping_and_disjoint_files() {
                 ..MergeSpec::default()
             };
             let all = batch(vec![(name, plain(&column)), ("id", ints(0..60))]);
-            let sorted = sort_naively(&[all.clone()], &sort);
+            let sorted = sort_naively(std::slice::from_ref(&all), &sort);
             let disjoint = [sorted.slice(25, 35), sorted.slice(0, 25)];
             let overlapping = two_files(vec![(name, column.clone()), ("id", ints(0..60))], true)
                 .map(|file| file.project(&[1, 2]).unwrap());
