@@ -6,9 +6,15 @@
     reason = "a test that cannot go on should stop"
 )]
 
+mod any_inputs;
+mod claims;
+mod columns;
 mod digests;
+mod every_type;
 mod hostile;
+mod kept;
 mod last_write_wins;
+mod naive;
 mod order;
 mod outputs;
 mod peak;
@@ -19,3 +25,4 @@ mod support;
 mod times;
 mod tombstones;
 mod types;
+mod writers;

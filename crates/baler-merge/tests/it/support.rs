@@ -183,7 +183,7 @@ pub(crate) fn digest(rows: &RecordBatch) -> Digest {
         .1
 }
 
-/// The naive way: all rows in memory, stably sorted.
+/// The naive way: all rows in memory, stably sorted; every NaN is one value.
 pub(crate) fn sort_naively(batches: &[RecordBatch], sort: &[SortColumn]) -> RecordBatch {
     let all = concat_batches(&batches[0].schema(), batches).unwrap();
     let fields = sort.iter().map(|column| {
@@ -197,7 +197,7 @@ pub(crate) fn sort_naively(batches: &[RecordBatch], sort: &[SortColumn]) -> Reco
     let converter = RowConverter::new(fields.collect()).unwrap();
     let columns: Vec<ArrayRef> = sort
         .iter()
-        .map(|column| all.column_by_name(&column.name).unwrap().clone())
+        .map(|column| one_nan(all.column_by_name(&column.name).unwrap()))
         .collect();
     let keys = converter.convert_columns(&columns).unwrap();
     let mut order: Vec<(usize, usize)> = (0..all.num_rows()).map(|row| (0, row)).collect();
@@ -206,6 +206,23 @@ pub(crate) fn sort_naively(batches: &[RecordBatch], sort: &[SortColumn]) -> Reco
         return all;
     }
     interleave_record_batch(&[&all], &order).unwrap()
+}
+
+fn one_nan(column: &ArrayRef) -> ArrayRef {
+    use arrow::datatypes::*;
+    macro_rules! floats {
+        ($type:ty) => {{
+            let nan = <$type as ArrowPrimitiveType>::Native::NAN;
+            let column = column.as_primitive::<$type>();
+            Arc::new(column.unary::<_, $type>(|value| if value.is_nan() { nan } else { value }))
+        }};
+    }
+    match column.data_type() {
+        DataType::Float16 => floats!(Float16Type),
+        DataType::Float32 => floats!(Float32Type),
+        DataType::Float64 => floats!(Float64Type),
+        _ => column.clone(),
+    }
 }
 
 /// Passes reads through, and fails or cancels when told to.
