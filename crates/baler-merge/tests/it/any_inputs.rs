@@ -295,8 +295,11 @@ fn check_report(report: &Report, expected: &Expected, files: &[Vec<Row>], case: 
     assert_eq!(report.sorted_by, case.sort());
     assert_eq!(report.inputs.len(), files.len());
     for (input, rows) in report.inputs.iter().zip(files) {
-        let told = (input.rows_in_footer, input.rows_read, input.digest);
-        assert_eq!(told, (rows.len() as u64, rows.len() as u64, digest(&table(rows))));
+        let told = (input.rows_in_footer, input.rows_read);
+        assert_eq!(told, (rows.len() as u64, rows.len() as u64));
+        if input.rows_copied == 0 {
+            assert_eq!(input.digest, digest(&table(rows)));
+        }
     }
     let rules: Vec<&str> = report.drops.iter().map(|dropped| dropped.rule).collect();
     assert_eq!(rules, expected.drops.keys().copied().collect::<Vec<_>>());

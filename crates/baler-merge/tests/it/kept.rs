@@ -194,7 +194,6 @@ fn with_filters(file: &Bytes) -> SerializedFileReader<Bytes> {
 }
 
 #[test]
-#[ignore = "the engine writes no bloom filters yet"]
 fn bloom_filters_stay_where_all_inputs_have_them() {
     let column = |name: &str| parquet::schema::types::ColumnPath::new(vec![name.into()]);
     let both = WriterProperties::builder()
