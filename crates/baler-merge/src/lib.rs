@@ -6,6 +6,10 @@
 //! ```text
 //! Input ──▶ footer, or all of a small file ──▶ checks ──▶ one schema                                    (open_all, schema)
 //!
+//! paths, for each stretch of key space:
+//!   overlaps nothing, as its keys show ──▶ pages copied or stitched, sealed on both sides ────────────────▶ Output
+//!   the rest ──▶ row by row:
+//!
 //! intake, input by input, on all threads:
 //!   decode ▶ digest ▶ codes of the job's dictionaries ▶ in order? else sort a pile ──▶ lanes on the shelf
 //!                                                                                         │ in memory, then on disk
@@ -15,7 +19,8 @@
 //! columns, window × column, on all threads:                                               │
 //!   gather by runs ▶ digest ▶ encode ▶ pack ──▶ row groups, in order ──▶ Output           ◀┘
 //!
-//! Report::prove:  Σ digests of inputs = Σ digests of outputs + Σ digests of drops,  rows read = rows in footers
+//! Report::prove:  Σ digests of inputs = Σ digests of outputs + Σ digests of drops,  rows read = rows in footers,
+//!                 Σ seals of copied pages as read = as written
 //! ```
 //!
 //! Every input is decoded once, and then its file is not needed any more. The order comes from the key columns alone; then each
@@ -39,8 +44,9 @@
 //! Modules in reading order: what is asked for (`spec`, `row_time`, `io`), what is given back (`report`, `digest`, `error`), how a
 //! file is opened (`open_all`, `held`, `thrift`, `footer`, `windows`, `decode`), how inputs are made one (`promote`, `schema`,
 //! `adapt`), how memory is shared out (`plan`), how rows are taken in (`intake`, `shelf`), how they are ordered (`order`), and
-//! what becomes of them (`sieve`, `columns`, `settings`, `roll`, `write`). Apart from these: Parquet pages by ourselves (`pages`,
-//! `group`), and what goes past the merge (`paths`: who may; `stitch`: how).
+//! what becomes of them (`sieve`, `columns`, `settings`, `outline`, `roll`, `write`). What goes past the merge: `paths` (who may) and
+//! `stitch` (how), on Parquet pages by ourselves (`pages`, `group`). The flow is in `merge`; `stretch` is its half that goes row by row, and
+//! `tally` adds up for the report.
 
 mod error;
 mod io;
