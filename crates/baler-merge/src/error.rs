@@ -40,6 +40,24 @@ pub enum MergeError {
     Proof(String),
 }
 
+impl MergeError {
+    /// The same error, where what it calls input number `n` is input number `inputs[n]` of the caller.
+    pub(crate) fn renumbered(self, inputs: &[usize]) -> Self {
+        let number = |input: usize| inputs.get(input).copied().unwrap_or(input);
+        match self {
+            MergeError::Input { culprits, reason } => MergeError::Input {
+                culprits: culprits.into_iter().map(number).collect(),
+                reason,
+            },
+            MergeError::Read { input, source } => MergeError::Read {
+                input: number(input),
+                source,
+            },
+            other => other,
+        }
+    }
+}
+
 /// Why one file could not be used.
 #[derive(Debug, thiserror::Error)]
 pub enum FileError {

@@ -19,6 +19,7 @@ use crate::stitch::pass::{PassPlan, Passing};
 use crate::stretch::{Rows, Stock};
 use crate::tally::Tally;
 use crate::write::Outputs;
+use std::collections::BTreeMap;
 use std::path::Path as FilePath;
 use std::sync::Arc;
 
@@ -74,7 +75,7 @@ fn merge_all(
     let mut outputs = Outputs::new(sink, outline.shape(rows.spec), context.due());
     let mut tally = Tally::of(context);
     rows.write(context, &stock, sort, &outline, &mut outputs)?;
-    tally.merged(&stock);
+    tally.merged(&stock, 0..);
     tally.report(outputs, sort)
 }
 
@@ -134,8 +135,10 @@ impl<'a> Mix<'a> {
             self.context.check_cancelled()?;
             match stretch.path {
                 Path::Merge => {
-                    let stock = self.merge(stretch, rows, &mut outputs)?;
-                    tally.merged(&stock);
+                    let groups = by_input(stretch);
+                    let inputs: Vec<usize> = groups.keys().copied().collect();
+                    let stock = self.merge(&groups, rows, &mut outputs);
+                    tally.merged(&stock.map_err(|error| error.renumbered(&inputs))?, inputs);
                 }
                 Path::Copy | Path::Stitch => {
                     let passed = outputs.pass(|file| self.passing.write(&self.plan, stretch, file))?;
@@ -146,19 +149,17 @@ impl<'a> Mix<'a> {
         tally.report(outputs, self.sort)
     }
 
+    /// Merges these row groups of these inputs. Errors count the inputs given here only.
     fn merge(
         &self,
-        stretch: &Stretch,
+        groups: &BTreeMap<usize, Vec<usize>>,
         rows: &Rows<'_>,
         outputs: &mut Outputs<'_>,
     ) -> Result<Stock, MergeError> {
-        let mut groups = vec![Vec::new(); self.context.files.len()];
-        for id in &stretch.groups {
-            groups[id.input].push(id.group);
-        }
-        let files = self.context.files.iter().zip(&groups).enumerate();
-        let shown =
-            files.map(|(input, (file, groups))| file.with_groups(groups).map_err(|why| why.of_input(input)));
+        let shown = groups.iter().enumerate().map(|(number, (input, groups))| {
+            let shown = self.context.files[*input].with_groups(groups);
+            shown.map_err(|why| why.of_input(number))
+        });
         let part = Context {
             schema: self.context.schema.clone(),
             files: shown.collect::<Result<_, _>>()?,
@@ -169,6 +170,15 @@ impl<'a> Mix<'a> {
         outputs.end_stretch();
         Ok(stock)
     }
+}
+
+/// The row groups of a stretch, in the order of their inputs.
+fn by_input(stretch: &Stretch) -> BTreeMap<usize, Vec<usize>> {
+    let mut groups: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+    for id in &stretch.groups {
+        groups.entry(id.input).or_default().push(id.group);
+    }
+    groups
 }
 
 /// The order of the outputs: what the spec asks for, or else what all inputs declare. Nothing: there is no order to keep or

@@ -31,9 +31,10 @@ impl Tally {
         }
     }
 
-    /// Counts a stretch that was merged row by row.
-    pub(crate) fn merged(&mut self, stock: &Stock) {
-        for (sum, input) in self.inputs.iter_mut().zip(&stock.inputs) {
+    /// Counts a stretch of these inputs that was merged row by row.
+    pub(crate) fn merged(&mut self, stock: &Stock, inputs: impl IntoIterator<Item = usize>) {
+        for (number, input) in inputs.into_iter().zip(&stock.inputs) {
+            let sum = &mut self.inputs[number];
             sum.rows_read += input.rows_read;
             sum.digest += input.digest;
             self.ways.merged += input.rows_read;
