@@ -43,6 +43,8 @@ pub(crate) struct GroupFacts {
 pub(crate) struct Wanted {
     /// Rows of a row group.
     pub(crate) group_rows: u64,
+    /// No row group may have more.
+    pub(crate) rows_max: u64,
     pub(crate) order: WantedOrder,
     /// A rule must look at every row (tombstones to drop, expiry).
     pub(crate) looks_at_rows: bool,
@@ -117,6 +119,7 @@ pub(crate) fn choose_paths(inputs: &[InputFacts], wanted: Wanted) -> Paths {
         stretches: Vec::new(),
         pending: Vec::new(),
         group_rows: wanted.group_rows.max(1),
+        rows_max: wanted.rows_max,
     };
     for cluster in clusters {
         paths.take(cluster);
@@ -139,7 +142,7 @@ fn units(inputs: &[InputFacts], wanted: Wanted) -> Vec<Unit<'_>> {
                 () if wanted.order != WantedOrder::Inputs && !facts.sorted => Some(WHY_UNKNOWN),
                 () if keyed && !facts.unique => Some(WHY_DUPLICATES),
                 () if !of_group.stitches => Some(WHY_ODD),
-                () if of_group.rows > wanted.group_rows.saturating_mul(2) => Some(WHY_LARGE),
+                () if of_group.rows > wanted.rows_max => Some(WHY_LARGE),
                 () => None,
             };
             units.push(Unit {
@@ -202,6 +205,7 @@ struct Builder<'a> {
     /// Small row groups that wait to be stitched.
     pending: Vec<Unit<'a>>,
     group_rows: u64,
+    rows_max: u64,
 }
 
 impl<'a> Builder<'a> {
@@ -225,8 +229,8 @@ impl<'a> Builder<'a> {
         let (rows, waiting) = (unit.facts.rows, self.pending_rows());
         let is_large = rows >= self.group_rows / 2;
         // A crumb before a large one goes with it, rather than become a row group of its own.
-        let has_crumbs =
-            waiting > 0 && waiting < self.group_rows / 8 && rows + waiting <= self.group_rows / 4 * 5;
+        let most = (self.group_rows / 4 * 5).min(self.rows_max);
+        let has_crumbs = waiting > 0 && waiting < self.group_rows / 8 && rows + waiting <= most;
         if is_large && unit.facts.copies && !has_crumbs {
             self.flush();
             self.push(Path::Copy, &[unit], WHY_COPY);

@@ -27,6 +27,7 @@ fn sorted(groups: Vec<GroupFacts>) -> InputFacts {
 fn by(order: WantedOrder) -> Wanted {
     Wanted {
         group_rows: 1000,
+        rows_max: 2000,
         order,
         looks_at_rows: false,
     }

@@ -24,6 +24,7 @@ pub(crate) fn wanted(spec: &MergeSpec, group_rows: u64, sorted: bool) -> Wanted 
         .is_some_and(|deleted| deleted.drop_before.is_some());
     Wanted {
         group_rows,
+        rows_max: spec.row_group_rows as u64,
         order,
         looks_at_rows: drops_tombstones || spec.expire.is_some(),
     }
