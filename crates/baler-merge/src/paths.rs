@@ -168,7 +168,9 @@ fn clusters<'a>(mut units: Vec<Unit<'a>>, wanted: Wanted) -> Vec<Vec<Unit<'a>>> 
         let Some(keys) = &unit.facts.keys else { continue };
         match clusters.last_mut() {
             Some((max, cluster)) if keys.min <= *max => {
-                max.clone_from(max.clone().max(keys.max.clone()).as_ref());
+                if keys.max > *max {
+                    max.clone_from(&keys.max);
+                }
                 cluster.push(unit);
             }
             _ => clusters.push((keys.max.clone(), vec![unit])),

@@ -26,8 +26,6 @@ pub struct Report {
     pub copied: Copied,
     /// How rows got into the outputs.
     pub ways: Ways,
-    /// Merges over the whole data: 1, because all inputs are merged at once, however many they are.
-    pub rounds: u32,
     /// Laid aside in the spill directory, because it did not fit in memory.
     pub spilled_bytes: u64,
     /// The order that the outputs have, checked row by row; empty if none is claimed.

@@ -66,7 +66,6 @@ impl Tally {
             drops,
             copied: self.copied,
             ways: self.ways,
-            rounds: 1,
             spilled_bytes: self.spilled_bytes,
             sorted_by: sort.map(|sort| sort.key.sort().to_vec()).unwrap_or_default(),
         })

@@ -3,7 +3,6 @@
 use super::forms::{KeyColumn, Word};
 use super::keys::Keys;
 use super::parts::Part;
-use arrow::array::UInt32Array;
 use arrow::buffer::ScalarBuffer;
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -44,19 +43,6 @@ impl HeadedKeys {
             start: self.start + start,
             group_parts: self.group_parts,
         }
-    }
-
-    /// Memory that they hold.
-    pub(super) fn bytes(&self) -> usize {
-        self.heads.len() * 16 + self.parts.iter().map(Part::bytes).sum::<usize>()
-    }
-
-    /// The rows with these numbers, in this order.
-    pub(super) fn taken(&self, picks: &[u32]) -> Self {
-        let heads = picks.iter().map(|row| self.heads[*row as usize]).collect();
-        let picks = UInt32Array::from_iter_values(picks.iter().map(|row| self.start as u32 + row));
-        let parts = self.parts.iter().map(|part| part.taken(&picks)).collect();
-        Self::new(heads, parts, self.group_parts)
     }
 
     /// How a row compares with one of others.

@@ -35,15 +35,6 @@ impl Keys {
         }
     }
 
-    /// Memory that they hold; rows shared with other slices are counted here too.
-    pub(crate) fn bytes(&self) -> usize {
-        match self {
-            Keys::Short(keys) => keys.len() * 8,
-            Keys::Long(keys) => keys.len() * 16,
-            Keys::Headed(keys) => keys.bytes(),
-        }
-    }
-
     /// How a row of these compares with one of others of the same layout.
     pub(crate) fn compare(&self, row: usize, other: &Keys, other_row: usize) -> Result<Ordering, MergeError> {
         match (self, other) {

@@ -3,29 +3,11 @@
 use super::forms::KeyColumn;
 use super::keys::{KeyBlock, Keys};
 use crate::error::MergeError;
-use arrow::buffer::ScalarBuffer;
-use std::collections::VecDeque;
 
 /// A sorted stretch of an input. Lanes are numbered in the order of their inputs, within an input as they lie in it.
 pub(crate) trait KeyLane: Send {
     /// The next rows, in order; nothing at the end, and never asked again.
     fn next_block(&mut self) -> Result<Option<KeyBlock>, MergeError>;
-}
-
-/// A lane that lies in memory.
-#[derive(Debug)]
-pub(crate) struct Blocks(VecDeque<KeyBlock>);
-
-impl Blocks {
-    pub(crate) fn new(blocks: impl IntoIterator<Item = KeyBlock>) -> Self {
-        Self(blocks.into_iter().collect())
-    }
-}
-
-impl KeyLane for Blocks {
-    fn next_block(&mut self) -> Result<Option<KeyBlock>, MergeError> {
-        Ok(self.0.pop_front())
-    }
 }
 
 /// The rows that are less than the row before them. None: the rows are sorted; few: each begins another lane; many: sort.
@@ -70,18 +52,5 @@ pub(crate) fn sort_order(keys: &Keys) -> Vec<u32> {
             });
             pairs.into_iter().map(|(_, row)| row).collect()
         }
-    }
-}
-
-/// The keys of the rows with these numbers, in this order.
-pub(crate) fn taken(keys: &Keys, picks: &[u32]) -> Keys {
-    match keys {
-        Keys::Short(keys) => Keys::Short(ScalarBuffer::from_iter(
-            picks.iter().map(|row| keys[*row as usize]),
-        )),
-        Keys::Long(keys) => Keys::Long(ScalarBuffer::from_iter(
-            picks.iter().map(|row| keys[*row as usize]),
-        )),
-        Keys::Headed(keys) => Keys::Headed(keys.taken(picks)),
     }
 }

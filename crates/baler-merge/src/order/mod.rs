@@ -38,15 +38,18 @@ mod tree;
 
 mod verify;
 
+#[cfg_attr(
+    not(test),
+    expect(dead_code, reason = "a merge does not take a range of keys yet")
+)]
 mod ranges;
 
 pub(crate) use keys::{KeyBlock, Keys};
-pub(crate) use lanes::{Blocks, KeyLane, descents, sort_order, taken};
+pub(crate) use lanes::{KeyLane, descents, sort_order};
 pub(crate) use layout::Layout;
 pub(crate) use merge::Merger;
 pub(crate) use observe::Observed;
-pub(crate) use ranges::{KeySpan, RangeFilter, Weight, cut, weights};
-pub(crate) use runs::{Order, Run};
+pub(crate) use runs::Order;
 pub(crate) use verify::Verifier;
 
 #[cfg(test)]

@@ -7,7 +7,6 @@ use crate::error::MergeError;
 use crate::sort_key::SortKey;
 use crate::spec::SortColumn;
 use arrow::array::*;
-use arrow::compute::take;
 use arrow::datatypes::DataType;
 use arrow::error::ArrowError;
 use arrow::row::Rows;
@@ -83,39 +82,6 @@ impl Part {
             // A null is less than a value if nulls come first.
             _ if self.nulls_first => a.is_some().cmp(&b.is_some()),
             _ => a.is_none().cmp(&b.is_none()),
-        }
-    }
-
-    /// Memory that it holds.
-    pub(super) fn bytes(&self) -> usize {
-        match &self.values {
-            Values::Bytes(values) => values.get_buffer_memory_size(),
-            Values::LargeBytes(values) => values.get_buffer_memory_size(),
-            Values::Fixed(values) => values.get_buffer_memory_size(),
-            Values::Rows(rows) => rows.size(),
-        }
-    }
-
-    /// The rows with these numbers, in this order.
-    pub(super) fn taken(&self, picks: &UInt32Array) -> Self {
-        let take = |values: &dyn Array| take(values, picks, None).and_then(|taken| Values::of(&taken));
-        let values = match &self.values {
-            Values::Bytes(values) => take(values),
-            Values::LargeBytes(values) => take(values),
-            Values::Fixed(values) => take(values),
-            Values::Rows(rows) => {
-                let mut taken = rows.clone();
-                taken.clear();
-                picks
-                    .values()
-                    .iter()
-                    .for_each(|row| taken.push(rows.row(*row as usize)));
-                Ok(Values::Rows(taken))
-            }
-        };
-        Self {
-            values: values.expect("some of the rows fit where all did"),
-            ..*self
         }
     }
 }

@@ -1,8 +1,5 @@
 //! The merge order as a list of runs: so many rows of this lane, kept or dropped, then so many of that.
 
-use crate::error::MergeError;
-use arrow::buffer::BooleanBuffer;
-
 /// Consecutive rows of one lane with one fate. Eight bytes, because without runs in the inputs there is one for each row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Run {
@@ -58,47 +55,6 @@ impl Order {
     /// Rows that are kept.
     pub(crate) fn kept(&self) -> usize {
         self.kept
-    }
-
-    /// Memory that it holds.
-    pub(crate) fn bytes(&self) -> usize {
-        self.runs.capacity() * size_of::<Run>()
-    }
-
-    /// How many rows it takes of each of so many lanes.
-    pub(crate) fn rows_of_lanes(&self, lanes: usize) -> Vec<usize> {
-        let mut taken = vec![0; lanes];
-        for run in &self.runs {
-            taken[run.lane()] += run.rows();
-        }
-        taken
-    }
-
-    /// The same order, with more rows dropped: `goes` has a bit for each kept row, in order.
-    pub(crate) fn without(&self, goes: &BooleanBuffer) -> Result<Self, MergeError> {
-        if goes.len() != self.kept {
-            return Err(MergeError::Proof(format!(
-                "{} rows were kept and {} looked at",
-                self.kept,
-                goes.len()
-            )));
-        }
-        let mut left = Order::default();
-        let mut at = 0;
-        for run in &self.runs {
-            if !run.kept() {
-                left.push(run.lane, run.rows(), false);
-                continue;
-            }
-            let end = at + run.rows();
-            while at < end {
-                let first = goes.value(at);
-                let alike = (at..end).take_while(|row| goes.value(*row) == first).count();
-                left.push(run.lane, alike, !first);
-                at += alike;
-            }
-        }
-        Ok(left)
     }
 
     /// Appends rows; they join the run before if it is of the same lane and fate.

@@ -20,9 +20,9 @@ const WRITERS: usize = 3;
 
 fn kills() -> usize {
     if std::env::var_os("BALER_SOAK").is_some() {
-        30
+        100
     } else {
-        3
+        10
     }
 }
 

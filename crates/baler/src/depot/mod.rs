@@ -131,7 +131,7 @@ impl Depot {
         }
     }
 
-    /// A folder on this machine for an attempt's sorted runs; it goes when it is dropped.
+    /// A folder on this machine for rows that do not fit in memory; it goes when it is dropped.
     pub fn scratch(&self, attempt: &Attempt) -> io::Result<Scratch> {
         match self {
             Self::Folder(folder) => {

@@ -114,7 +114,7 @@ fn merge_opened(order: &Order, inputs: &[Arc<dyn Input>], meter: &Arc<Meter>) ->
         .root
         .scratch(&attempt)
         .map_err(|source| MergeError::Node {
-            doing: "making room for sorted runs",
+            doing: "making room for rows on disk",
             source,
         })?;
     let budget = Budget {

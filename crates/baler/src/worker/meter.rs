@@ -1,4 +1,4 @@
-//! Shows how far a merge is, and tells it to stop. Reading is one half of the work and writing the other: sorted runs
+//! Shows how far a merge is, and tells it to stop. Reading is one half of the work and writing the other: rows
 //! may lie on disk between the two.
 
 use std::sync::Arc;

@@ -1,6 +1,7 @@
 //! Figures, not laws: `cargo test --release -p baler-merge order::tests::figures -- --ignored --nocapture`.
 
 use super::super::*;
+use super::Blocks;
 use crate::spec::SortColumn;
 use arrow::array::*;
 use arrow::datatypes::*;

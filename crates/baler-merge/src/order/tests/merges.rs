@@ -2,6 +2,7 @@
 
 use super::super::merge::Pace;
 use super::super::*;
+use super::Blocks;
 use crate::spec::SortColumn;
 use arrow::array::*;
 use arrow::datatypes::*;
@@ -76,10 +77,10 @@ impl Job {
             keyed,
         };
         for input in inputs {
-            let keys = job.layout.pack(&columns(shape, input)).unwrap();
-            let order = sort_order(&keys);
-            let versions = taken(&versions.pack(&version(input)).unwrap(), &order);
-            let keys = taken(&keys, &order);
+            let order = sort_order(&job.layout.pack(&columns(shape, input)).unwrap());
+            let rows: Vec<Row> = order.iter().map(|row| input[*row as usize]).collect();
+            let keys = job.layout.pack(&columns(shape, &rows)).unwrap();
+            let versions = versions.pack(&version(&rows)).unwrap();
             let ordinals: Vec<u64> = order.iter().map(|row| u64::from(*row)).collect();
             let blocks = (0..input.len()).step_by(block_rows).map(|start| {
                 let rows = block_rows.min(input.len() - start);
@@ -90,12 +91,7 @@ impl Job {
                 }
             });
             job.lanes.push(blocks.collect());
-            job.rows.push(
-                order
-                    .iter()
-                    .map(|row| (input[*row as usize], u64::from(*row)))
-                    .collect(),
-            );
+            job.rows.push(rows.into_iter().zip(ordinals).collect());
         }
         job
     }
@@ -183,7 +179,6 @@ proptest! {
             let runs = order.runs();
             prop_assert_eq!(order.rows(), runs.iter().map(|run| run.rows()).sum::<usize>());
             prop_assert_eq!(order.kept(), runs.iter().filter(|run| run.kept()).map(|run| run.rows()).sum::<usize>());
-            prop_assert_eq!(order.rows_of_lanes(inputs.len()).iter().sum::<usize>(), order.rows());
         }
         for (number, order) in windows.iter().enumerate() {
             let last = number + 1 == windows.len();
@@ -248,24 +243,4 @@ fn equal_versions_the_later_input_wins_and_within_it_the_later_row() {
     let order = expanded(&job.merged(100, None));
     // Key 1: lane 1 is later. Key 2: the row with the lesser rest was written later.
     assert_eq!(order, [(1, true), (0, false), (0, false), (1, true), (1, false)]);
-}
-
-#[test]
-fn rows_that_are_kept_can_be_dropped_later_and_the_order_stays() {
-    let inputs = [
-        vec![(1, 0, Some(1)), (2, 0, Some(1)), (3, 0, Some(1))],
-        vec![(2, 0, Some(2)), (4, 0, Some(1))],
-    ];
-    let order = Job::new(Shape::Short, &inputs, true, 10)
-        .merged(100, None)
-        .remove(0);
-    assert_eq!((order.rows(), order.kept()), (5, 4));
-    let goes = arrow::buffer::BooleanBuffer::from(vec![false, true, true, false]);
-    let left = order.without(&goes).unwrap();
-    assert_eq!((left.rows(), left.kept()), (5, 2));
-    assert_eq!(
-        expanded(&[left]),
-        [(0, true), (0, false), (1, false), (0, false), (1, true)]
-    );
-    assert!(order.without(&arrow::buffer::BooleanBuffer::new_set(5)).is_err());
 }

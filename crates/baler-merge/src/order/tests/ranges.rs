@@ -1,5 +1,6 @@
 //! Every key lies in exactly one range.
 
+use super::super::ranges::*;
 use super::super::*;
 use super::values::{array, numbers, sorting, types};
 use crate::adapt::strict_cast;

@@ -1,6 +1,6 @@
 //! Merges a directory of Parquet files and prints what it cost: wall, CPU, peak memory, output size.
 //!
-//! `measure <directory> <output directory> <budget MiB> <threads> <key,key> [version]` keeps all rows, or with a version column the
+//! `merge_directory <directory> <output directory> <budget MiB> <threads> <key,key> [version]` keeps all rows, or with a version column the
 //! newest row of each key.
 
 use baler_merge::*;
@@ -24,7 +24,8 @@ fn main() -> Fallible<()> {
         }
         _ => {
             return Err(
-                "usage: measure <directory> <output> <budget MiB> <threads> <key,key> [version]".into(),
+                "usage: merge_directory <directory> <output> <budget MiB> <threads> <key,key> [version]"
+                    .into(),
             );
         }
     };
@@ -52,7 +53,7 @@ fn main() -> Fallible<()> {
     let wall = began.elapsed().as_secs_f64();
     let bytes: u64 = report.outputs.iter().map(|output| output.bytes).sum();
     println!(
-        "{} inputs, {} rows in, {} out: wall {wall:.2} s, CPU {:.2} s, peak {} MiB, output {:.1} MB, spilled {} MiB, rounds {}",
+        "{} inputs, {} rows in, {} out: wall {wall:.2} s, CPU {:.2} s, peak {} MiB, output {:.1} MB, spilled {} MiB",
         inputs.len(),
         report.rows_in(),
         report.rows_out(),
@@ -60,7 +61,6 @@ fn main() -> Fallible<()> {
         peak_kib()? >> 10,
         bytes as f64 / 1e6,
         report.spilled_bytes >> 20,
-        report.rounds,
     );
     Ok(())
 }
