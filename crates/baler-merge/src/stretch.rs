@@ -72,11 +72,7 @@ impl Rows<'_> {
             outline,
             codec: self.spec.codec,
         };
-        let watch = order.map(|(sort, layouts)| Watch {
-            shelf: &stock.shelf,
-            sort,
-            layouts,
-        });
+        let watch = order.map(|(sort, layouts)| Watch { sort, layouts });
         // Dropped rows are read, but neither hashed nor encoded.
         let looked_at = outline.window_rows * 2;
         let mut cutter = Cutter::new(

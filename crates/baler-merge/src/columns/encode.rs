@@ -3,7 +3,9 @@
 use super::choose::{Way, choose, is_ours};
 use super::gather::Gather;
 use super::own_pages::OwnPages;
-use super::picks::Picks;
+use super::picks::{Picks, Piece};
+use super::sums::Sums;
+use super::watch::{Ends, Seen, Watch};
 use crate::error::MergeError;
 use crate::group::EncodedColumn;
 use crate::outline::Outline;
@@ -14,8 +16,8 @@ use crate::spec::Codec;
 use crate::write::broken;
 use arrow::array::{ArrayRef, AsArray};
 use arrow::datatypes::{Field, Int32Type, SchemaRef};
+use arrow::error::ArrowError;
 use parquet::arrow::arrow_writer::{ArrowColumnChunk, ArrowColumnWriter, compute_leaves};
-use std::sync::{Mutex, PoisonError};
 
 /// Makes column chunks.
 pub(crate) struct Encoder<'a> {
@@ -103,39 +105,54 @@ impl Encoder<'_> {
         column: usize,
         picks: &Picks,
         writers: Vec<ArrowColumnWriter>,
-        sums: &Mutex<Vec<u128>>,
+        sums: &Sums,
     ) -> Result<ColumnDone, MergeError> {
-        let field = self.schema.field(column);
-        let odd = |why: arrow::error::ArrowError| MergeError::Proof(why.to_string());
-        let gather = Gather::new(self.shelf, column, picks)?;
-        let mut pages = self.pages(column, &gather, picks, writers)?;
-        let hashed = match &self.shelf.columns()[column].values {
-            Some(values) => Some(hash_entries(field.name(), values).map_err(odd)?),
-            None => None,
-        };
-        let mut times = self
-            .outline
-            .times
-            .filter(|times| times.column == column)
-            .map(|_| TimeSpan::default());
-        let mut first = 0;
-        for piece in &picks.pieces {
-            let array = gather.piece(piece)?;
-            let mut hashes = vec![0; piece.rows];
-            match (&hashed, array.as_dictionary_opt::<Int32Type>()) {
-                (Some(entries), Some(coded)) => add_codes(&mut hashes, entries, coded.keys()),
-                _ => add_column(&mut hashes, field.name(), &array).map_err(odd)?,
-            }
-            add_up(sums, first, &hashes);
-            first += piece.rows;
-            if let Some(times) = &mut times {
-                times.add(&array).map_err(odd)?;
-            }
-            pages.write(field, &array)?;
+        let mut work = self.begin(column, picks, writers)?;
+        for (number, piece) in picks.pieces.iter().enumerate() {
+            work.write(number, piece, sums)?;
         }
-        Ok(ColumnDone {
-            chunks: pages.finish()?,
-            times,
+        work.finish()
+    }
+
+    /// Encodes the columns that rows are ordered by, and looks at the order of what is written.
+    pub(crate) fn key_columns(
+        &self,
+        watch: &Watch<'_>,
+        picks: &Picks,
+        writers: Vec<Vec<ArrowColumnWriter>>,
+        sums: &Sums,
+    ) -> Result<(Vec<ColumnDone>, Option<Ends>), MergeError> {
+        let columns = watch.columns().iter().zip(writers);
+        let mut works: Vec<Work<'_>> = columns
+            .map(|(column, writers)| self.begin(*column, picks, writers))
+            .collect::<Result<_, _>>()?;
+        let mut seen = Seen::new(watch);
+        for (number, piece) in picks.pieces.iter().enumerate() {
+            let written = works.iter_mut().map(|work| work.write(number, piece, sums));
+            seen.look_at(&written.collect::<Result<Vec<_>, _>>()?)?;
+        }
+        let done = works.into_iter().map(Work::finish);
+        Ok((done.collect::<Result<_, _>>()?, seen.ends()))
+    }
+
+    fn begin<'w>(
+        &'w self,
+        column: usize,
+        picks: &'w Picks,
+        writers: Vec<ArrowColumnWriter>,
+    ) -> Result<Work<'w>, MergeError> {
+        let field = self.schema.field(column);
+        let gather = Gather::new(self.shelf, column, picks)?;
+        let times = self.outline.times.filter(|times| times.column == column);
+        Ok(Work {
+            pages: self.pages(column, &gather, picks, writers)?,
+            hashed: match &self.shelf.columns()[column].values {
+                Some(values) => Some(hash_entries(field.name(), values).map_err(|why| odd(&why))?),
+                None => None,
+            },
+            times: times.map(|_| TimeSpan::default()),
+            field,
+            gather,
         })
     }
 
@@ -164,9 +181,41 @@ impl Encoder<'_> {
     }
 }
 
-fn add_up(sums: &Mutex<Vec<u128>>, first: usize, hashes: &[u128]) {
-    let mut sums = sums.lock().unwrap_or_else(PoisonError::into_inner);
-    for (sum, hash) in sums[first..].iter_mut().zip(hashes) {
-        *sum = sum.wrapping_add(*hash);
+/// A column of a window in work.
+struct Work<'a> {
+    field: &'a Field,
+    gather: Gather<'a>,
+    pages: Pages,
+    /// Hashes of the entries of its dictionary, if it has one.
+    hashed: Option<Vec<u128>>,
+    times: Option<TimeSpan>,
+}
+
+impl Work<'_> {
+    /// Gathers the next rows, hashes them and writes them; gives them back as they were written.
+    fn write(&mut self, number: usize, piece: &Piece, sums: &Sums) -> Result<ArrayRef, MergeError> {
+        let rows = self.gather.piece(piece)?;
+        let mut hashes = sums.of_piece(number);
+        match (&self.hashed, rows.as_dictionary_opt::<Int32Type>()) {
+            (Some(entries), Some(coded)) => add_codes(&mut hashes, entries, coded.keys()),
+            _ => add_column(&mut hashes, self.field.name(), &rows).map_err(|why| odd(&why))?,
+        }
+        drop(hashes);
+        if let Some(times) = &mut self.times {
+            times.add(&rows).map_err(|why| odd(&why))?;
+        }
+        self.pages.write(self.field, &rows)?;
+        Ok(rows)
     }
+
+    fn finish(self) -> Result<ColumnDone, MergeError> {
+        Ok(ColumnDone {
+            chunks: self.pages.finish()?,
+            times: self.times,
+        })
+    }
+}
+
+fn odd(why: &ArrowError) -> MergeError {
+    MergeError::Proof(why.to_string())
 }

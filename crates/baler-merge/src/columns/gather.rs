@@ -2,6 +2,7 @@
 
 use super::choose::Known;
 use super::picks::{Picks, Piece, Run};
+use super::strings::Strings;
 use crate::error::MergeError;
 use crate::shelf::{Entries, Flat, Shelved, Values, fixed_width};
 use arrow::array::*;
@@ -18,6 +19,8 @@ pub(crate) struct Gather<'a> {
     values: Option<ArrayRef>,
     entries: Arc<Entries>,
     sources: Vec<Flat>,
+    /// Some row may be null.
+    nulls: bool,
 }
 
 impl<'a> Gather<'a> {
@@ -28,12 +31,14 @@ impl<'a> Gather<'a> {
             .iter()
             .map(|span| shelf.read(span.lane, column, span.first..span.first + span.rows as u64));
         let known = &shelf.columns()[column];
+        let sources = read.collect::<Result<Vec<_>, _>>()?;
         Ok(Self {
+            nulls: sources.iter().any(Flat::may_be_null),
             picks,
             data_type: known.data_type.clone(),
             values: known.values.clone(),
             entries: Arc::clone(&known.entries),
-            sources: read.collect::<Result<_, _>>()?,
+            sources,
         })
     }
 
@@ -81,19 +86,11 @@ impl<'a> Gather<'a> {
 
     /// The rows of a piece with their values in place of codes.
     pub(crate) fn plain_piece(&self, piece: &Piece) -> Result<ArrayRef, MergeError> {
-        let array = self.piece(piece)?;
-        match array.as_any_dictionary_opt() {
-            Some(coded) => arrow::compute::take(coded.values(), coded.keys(), None)
-                .map_err(|why| MergeError::Proof(format!("codes could not be resolved: {why}"))),
-            None => Ok(array),
-        }
+        plain(&self.piece(piece)?)
     }
 
     fn nulls(&self, runs: &[Run], rows: usize) -> Option<NullBuffer> {
-        if !runs
-            .iter()
-            .any(|run| self.sources[run.span as usize].may_be_null())
-        {
+        if !self.nulls {
             return None;
         }
         let mut validity = BooleanBufferBuilder::new(rows);
@@ -135,13 +132,17 @@ impl<'a> Gather<'a> {
     }
 
     fn codes(&self, runs: &[Run], rows: usize, values: &ArrayRef) -> Result<ArrayRef, ArrowError> {
-        let mut codes: Vec<i32> = Vec::with_capacity(rows);
+        let sources: Vec<&[u32]> = self.sources.iter().map(codes_of).collect();
+        let mut codes = vec![0; rows];
+        let mut at = 0;
         for run in runs {
-            let range = run.start as usize..(run.start + run.rows) as usize;
-            match &self.sources[run.span as usize].values {
-                Values::Codes(from) => codes.extend(from[range].iter().map(|code| *code as i32)),
-                _ => codes.resize(codes.len() + range.len(), 0),
+            let (from, start, rows) = (sources[run.span as usize], run.start as usize, run.rows as usize);
+            if !from.is_empty() {
+                let into = codes[at..at + rows].iter_mut();
+                into.zip(&from[start..start + rows])
+                    .for_each(|(into, code)| *into = *code as i32);
             }
+            at += rows;
         }
         let keys = Int32Array::try_new(codes.into(), self.nulls(runs, rows))?;
         let coded = DictionaryArray::<Int32Type>::try_new(keys, Arc::clone(values))?;
@@ -149,42 +150,23 @@ impl<'a> Gather<'a> {
     }
 
     fn strings<O: OffsetSizeTrait>(&self, runs: &[Run], rows: usize) -> Result<ArrayRef, ArrowError> {
-        let mut offsets: Vec<O> = Vec::with_capacity(rows + 1);
-        offsets.push(O::zero());
-        let mut out: Vec<u8> = Vec::with_capacity(self.string_bytes(runs));
+        let sources: Vec<Option<(&[u32], &[u8])>> = self.sources.iter().map(strings_of).collect();
+        let mut strings = Strings::<O>::with_room(rows, string_bytes(&sources, runs));
         for run in runs {
             let (start, end) = (run.start as usize, (run.start + run.rows) as usize);
-            let base = out.len();
-            match &self.sources[run.span as usize].values {
-                Values::Bytes { offsets: from, bytes } => {
-                    let first = from[start] as usize;
-                    out.extend_from_slice(&bytes[first..from[end] as usize]);
-                    let ends = from[start + 1..=end].iter();
-                    offsets.extend(ends.map(|end| O::usize_as(base + *end as usize - first)));
-                }
-                _ => offsets.resize(offsets.len() + end - start, O::usize_as(base)),
+            match sources[run.span as usize] {
+                Some((offsets, bytes)) => strings.push(&offsets[start..=end], bytes),
+                None => strings.push_empty(end - start),
             }
         }
-        if i32::try_from(out.len()).is_err() && !O::IS_LARGE {
-            return Err(ArrowError::OffsetOverflowError(out.len()));
-        }
+        let (offsets, bytes) = strings.finish()?;
         ArrayData::builder(self.data_type.clone())
             .len(rows)
             .add_buffer(Buffer::from_vec(offsets))
-            .add_buffer(Buffer::from_vec(out))
+            .add_buffer(Buffer::from_vec(bytes))
             .nulls(self.nulls(runs, rows))
             .build()
             .map(make_array)
-    }
-
-    fn string_bytes(&self, runs: &[Run]) -> usize {
-        let bytes = |run: &Run| match &self.sources[run.span as usize].values {
-            Values::Bytes { offsets, .. } => {
-                (offsets[(run.start + run.rows) as usize] - offsets[run.start as usize]) as usize
-            }
-            _ => 0,
-        };
-        runs.iter().map(bytes).sum()
     }
 
     fn arrow(&self, runs: &[Run], rows: usize) -> Result<ArrayRef, ArrowError> {
@@ -209,11 +191,45 @@ impl<'a> Gather<'a> {
     }
 }
 
+/// Gathered rows with their values in place of codes.
+pub(super) fn plain(rows: &ArrayRef) -> Result<ArrayRef, MergeError> {
+    match rows.as_any_dictionary_opt() {
+        Some(coded) => arrow::compute::take(coded.values(), coded.keys(), None)
+            .map_err(|why| MergeError::Proof(format!("codes could not be resolved: {why}"))),
+        None => Ok(Arc::clone(rows)),
+    }
+}
+
 fn fixed_bytes(source: &Flat) -> &[u8] {
     match &source.values {
         Values::Fixed(bytes) => bytes,
         _ => &[],
     }
+}
+
+fn codes_of(source: &Flat) -> &[u32] {
+    match &source.values {
+        Values::Codes(codes) => codes,
+        _ => &[],
+    }
+}
+
+/// Offsets and bytes; nothing of an absent span.
+fn strings_of(source: &Flat) -> Option<(&[u32], &[u8])> {
+    match &source.values {
+        Values::Bytes { offsets, bytes } => Some((offsets, bytes)),
+        _ => None,
+    }
+}
+
+fn string_bytes(sources: &[Option<(&[u32], &[u8])>], runs: &[Run]) -> usize {
+    let bytes = |run: &Run| match sources[run.span as usize] {
+        Some((offsets, _)) => {
+            (offsets[(run.start + run.rows) as usize] - offsets[run.start as usize]) as usize
+        }
+        None => 0,
+    };
+    runs.iter().map(bytes).sum()
 }
 
 /// Rows of absent spans stay zeros.

@@ -6,6 +6,8 @@ mod encode;
 mod gather;
 mod own_pages;
 mod picks;
+mod strings;
+mod sums;
 mod watch;
 mod window;
 

@@ -5,6 +5,7 @@ use super::choose::Way;
 use crate::error::MergeError;
 use crate::group::EncodedColumn;
 use crate::limits::PAGE_BYTES;
+use crate::order::first_8;
 use crate::pages::bounds::{Bounds, Order};
 use crate::pages::chunk_writer::{ChunkWriter, PageFacts};
 use crate::pages::{delta, levels, plain, rle};
@@ -36,7 +37,7 @@ impl OwnPages {
     /// Appends rows: one page, or several if they are long.
     pub(super) fn write(&mut self, rows: &ArrayRef) -> Result<(), MergeError> {
         let bytes = match self.way {
-            Way::Plain => rows.to_data().get_slice_memory_size().unwrap_or(0),
+            Way::Bytes(_) => rows.to_data().get_slice_memory_size().unwrap_or(0),
             _ => 0,
         };
         let page_rows = rows.len().div_ceil(bytes.div_ceil(PAGE_BYTES).max(1));
@@ -76,11 +77,11 @@ impl OwnPages {
                 facts.bounds = bounds;
                 (Encoding::RLE_DICTIONARY, rle::encode_indices(&codes, few.used()))
             }
-            Way::Plain => {
-                let (values, length) = plain_page(rows)?;
-                facts.bounds = self.plain_bounds(rows)?;
+            Way::Bytes(encoding) => {
+                let (values, length) = bytes_page(rows, *encoding)?;
+                facts.bounds = self.bytes_bounds(rows)?;
                 facts.byte_array_bytes = length;
-                (Encoding::PLAIN, values)
+                (*encoding, values)
             }
             Way::Crate => return Err(odd("a column that is not ours")),
         };
@@ -112,7 +113,7 @@ impl OwnPages {
         }
     }
 
-    fn plain_bounds(&self, rows: &ArrayRef) -> Result<Option<Bounds>, MergeError> {
+    fn bytes_bounds(&self, rows: &ArrayRef) -> Result<Option<Bounds>, MergeError> {
         let Some(order) = self.order else { return Ok(None) };
         Ok(match rows.data_type() {
             DataType::Utf8 => bytes_bounds(order, rows.as_string::<i32>()),
@@ -189,13 +190,19 @@ pub(super) fn delta_numbers(plain: &[u8], width: usize) -> Vec<u8> {
     }
 }
 
-/// Values one after another, and for byte arrays the sum of their lengths.
-pub(super) fn plain_page(rows: &ArrayRef) -> Result<(Vec<u8>, Option<u64>), MergeError> {
+/// The values of a page, and for byte arrays the sum of their lengths.
+pub(super) fn bytes_page(rows: &ArrayRef, encoding: Encoding) -> Result<(Vec<u8>, Option<u64>), MergeError> {
+    fn page<T: ByteArrayType>(rows: &GenericByteArray<T>, encoding: Encoding) -> (Vec<u8>, Option<u64>) {
+        match encoding {
+            Encoding::DELTA_LENGTH_BYTE_ARRAY => lengths_page(rows),
+            _ => plain_page(rows),
+        }
+    }
     Ok(match rows.data_type() {
-        DataType::Utf8 => bytes_page(rows.as_string::<i32>()),
-        DataType::LargeUtf8 => bytes_page(rows.as_string::<i64>()),
-        DataType::Binary => bytes_page(rows.as_binary::<i32>()),
-        DataType::LargeBinary => bytes_page(rows.as_binary::<i64>()),
+        DataType::Utf8 => page(rows.as_string::<i32>(), encoding),
+        DataType::LargeUtf8 => page(rows.as_string::<i64>(), encoding),
+        DataType::Binary => page(rows.as_binary::<i32>(), encoding),
+        DataType::LargeBinary => page(rows.as_binary::<i64>(), encoding),
         DataType::FixedSizeBinary(_) => {
             let values: Vec<&[u8]> = rows.as_fixed_size_binary().iter().flatten().collect();
             (values.concat(), None)
@@ -209,7 +216,8 @@ fn value_of<T: ByteArrayType>(rows: &GenericByteArray<T>, row: usize) -> &[u8] {
     &rows.value_data()[ends[row].as_usize()..ends[row + 1].as_usize()]
 }
 
-fn bytes_page<T: ByteArrayType>(rows: &GenericByteArray<T>) -> (Vec<u8>, Option<u64>) {
+/// Each value after its length.
+fn plain_page<T: ByteArrayType>(rows: &GenericByteArray<T>) -> (Vec<u8>, Option<u64>) {
     let ends = rows.value_offsets();
     let length = ends[rows.len()].as_usize() - ends[0].as_usize();
     let mut bytes = Vec::with_capacity(length + rows.len() * 4);
@@ -219,22 +227,62 @@ fn bytes_page<T: ByteArrayType>(rows: &GenericByteArray<T>) -> (Vec<u8>, Option<
     (bytes, Some(length as u64))
 }
 
+/// All lengths as differences, then all values.
+fn lengths_page<T: ByteArrayType>(rows: &GenericByteArray<T>) -> (Vec<u8>, Option<u64>) {
+    let mut lengths: Vec<i32> = Vec::with_capacity(rows.len());
+    each_valid(rows, |row| lengths.push(value_of(rows, row).len() as i32));
+    let mut bytes = delta::encode(&lengths);
+    let before = bytes.len();
+    let ends = rows.value_offsets();
+    let (first, last) = (ends[0].as_usize(), ends[rows.len()].as_usize());
+    bytes.reserve(last - first);
+    match rows.null_count() {
+        0 => bytes.extend_from_slice(&rows.value_data()[first..last]),
+        _ => each_valid(rows, |row| bytes.extend_from_slice(value_of(rows, row))),
+    }
+    let length = bytes.len() - before;
+    (bytes, Some(length as u64))
+}
+
 fn bytes_bounds<T: ByteArrayType>(order: Order, rows: &GenericByteArray<T>) -> Option<Bounds> {
     if order != Order::Bytes {
         let valid = (0..rows.len()).filter(|row| rows.is_valid(*row));
         return order.bounds_of(valid.map(|row| value_of(rows, row)));
     }
-    let mut found: Option<(&[u8], &[u8])> = None;
-    each_valid(rows, |row| {
-        let value = value_of(rows, row);
-        found = Some(match found {
-            None => (value, value),
-            Some((min, max)) if value < min => (value, max),
-            Some((min, max)) if value > max => (min, value),
-            Some(ends) => ends,
-        });
+    let mut found: Option<Extremes<'_>> = None;
+    each_valid(rows, |row| match &mut found {
+        Some(found) => found.add(value_of(rows, row)),
+        None => found = Some(Extremes::of(value_of(rows, row))),
     });
-    found.map(|(min, max)| Bounds::exact(min, max, None))
+    found.map(|found| Bounds::exact(found.min, found.max, None))
+}
+
+/// The least and the greatest of some values. Their first bytes settle nearly every comparison.
+struct Extremes<'a> {
+    min: &'a [u8],
+    max: &'a [u8],
+    heads: (u64, u64),
+}
+
+impl<'a> Extremes<'a> {
+    fn of(value: &'a [u8]) -> Self {
+        Self {
+            min: value,
+            max: value,
+            heads: (first_8(value), first_8(value)),
+        }
+    }
+
+    fn add(&mut self, value: &'a [u8]) {
+        let head = first_8(value);
+        let (least, greatest) = self.heads;
+        if head <= least && value < self.min {
+            (self.min, self.heads.0) = (value, head);
+        }
+        if head >= greatest && value > self.max {
+            (self.max, self.heads.1) = (value, head);
+        }
+    }
 }
 
 fn each_valid(rows: &dyn Array, mut take: impl FnMut(usize)) {

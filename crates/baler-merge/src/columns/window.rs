@@ -2,22 +2,26 @@
 
 use super::cutting::Cut;
 use super::encode::{Chunk, ColumnDone, Encoder};
+use super::sums::Sums;
 use super::watch::{Ends, Watch};
 use crate::crew::{Crew, Handle};
 use crate::digest::Digest;
 use crate::error::MergeError;
 use crate::report::Dropped;
-use crate::row_hash::seal;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 /// The jobs of a window.
 pub(crate) struct InWork {
     pub(crate) rows: usize,
-    columns: Vec<Handle<Result<ColumnDone, MergeError>>>,
-    ends: Option<Handle<Result<Option<Ends>, MergeError>>>,
+    /// By number; nothing for those that rows are ordered by.
+    columns: Vec<Option<Handle<Result<ColumnDone, MergeError>>>>,
+    /// Those, with their numbers.
+    keys: Option<(Vec<usize>, Handle<Keys>)>,
     drops: Option<Handle<Result<Vec<Dropped>, MergeError>>>,
-    sums: Arc<Mutex<Vec<u128>>>,
+    sums: Arc<Sums>,
 }
+
+type Keys = Result<(Vec<ColumnDone>, Option<Ends>), MergeError>;
 
 /// What came of a window.
 pub(crate) struct Done {
@@ -48,7 +52,7 @@ impl InWork {
     ) -> Result<Self, MergeError> {
         let rows = cut.picks.rows;
         let cut = Arc::new(cut);
-        let sums = Arc::new(Mutex::new(vec![0u128; rows]));
+        let sums = Arc::new(Sums::over(&cut.picks.pieces));
         let drops = (!cut.gone.is_empty()).then(|| {
             let cut = Arc::clone(&cut);
             crew.ask(move || {
@@ -57,22 +61,30 @@ impl InWork {
                     .collect()
             })
         });
-        let ends = watch.filter(|_| rows > 0).map(|watch| {
-            let cut = Arc::clone(&cut);
-            crew.ask(move || watch.check(&cut.picks))
-        });
-        let writers = match rows {
+        let mut writers = match rows {
             0 => Vec::new(),
             _ => encoder.writers()?,
         };
-        let columns = writers.into_iter().enumerate().map(|(column, writers)| {
+        let keys = watch.filter(|_| rows > 0).map(|watch| {
+            let columns = watch.columns().to_vec();
+            let writers = columns.iter().map(|column| std::mem::take(&mut writers[*column]));
+            let writers = writers.collect();
             let (cut, sums) = (Arc::clone(&cut), Arc::clone(&sums));
-            crew.ask(move || encoder.column(column, &cut.picks, writers, &sums))
+            let handle = crew.ask(move || encoder.key_columns(watch, &cut.picks, writers, &sums));
+            (columns, handle)
+        });
+        let is_key = |column: &usize| keys.as_ref().is_some_and(|(keys, _)| keys.contains(column));
+        let columns = writers.into_iter().enumerate().map(|(column, writers)| {
+            if is_key(&column) {
+                return None;
+            }
+            let (cut, sums) = (Arc::clone(&cut), Arc::clone(&sums));
+            Some(crew.ask(move || encoder.column(column, &cut.picks, writers, &sums)))
         });
         Ok(Self {
             rows,
             columns: columns.collect(),
-            ends,
+            keys,
             drops,
             sums,
         })
@@ -80,21 +92,27 @@ impl InWork {
 
     /// Waits for all of it.
     pub(crate) fn finish(self, crew: &Crew<'_>) -> Result<Done, MergeError> {
-        let columns = self.columns.into_iter().map(|column| crew.wait(column));
-        let columns = columns.collect::<Result<Vec<_>, _>>()?;
-        let ends = match self.ends {
-            Some(ends) => crew.wait(ends)?,
-            None => None,
-        };
+        let mut columns: Vec<Option<ColumnDone>> = self
+            .columns
+            .into_iter()
+            .map(|column| column.map(|column| crew.wait(column)).transpose())
+            .collect::<Result<_, _>>()?;
+        let mut ends = None;
+        if let Some((numbers, handle)) = self.keys {
+            let (done, seen) = crew.wait(handle)?;
+            for (number, done) in numbers.into_iter().zip(done) {
+                columns[number] = Some(done);
+            }
+            ends = seen;
+        }
         let drops = match self.drops {
             Some(drops) => crew.wait(drops)?,
             None => Vec::new(),
         };
-        let mut sums = self.sums.lock().unwrap_or_else(PoisonError::into_inner);
         Ok(Done {
             rows: self.rows,
-            columns,
-            digest: seal(&mut sums),
+            columns: columns.into_iter().flatten().collect(),
+            digest: self.sums.seal(),
             ends,
             drops,
         })

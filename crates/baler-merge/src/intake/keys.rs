@@ -88,12 +88,8 @@ impl SortPlan {
         let version = |column: usize| [SortColumn::ascending(schema.field(column).name())];
         Ok(Observations {
             sort_columns: sort.len(),
-            group_columns: self.group.unwrap_or(0),
+            group_columns: self.group,
             order: Observed::new(schema, sort, self.group)?,
-            group: match self.group {
-                Some(group) => Some(Observed::new(schema, &sort[..group], None)?),
-                None => None,
-            },
             versions: match self.version {
                 Some(column) => Some(Observed::new(schema, &version(column), None)?),
                 None => None,
@@ -105,9 +101,8 @@ impl SortPlan {
 /// What was seen of the columns that rows are ordered by.
 pub(crate) struct Observations {
     sort_columns: usize,
-    group_columns: usize,
+    group_columns: Option<usize>,
     order: Observed,
-    group: Option<Observed>,
     versions: Option<Observed>,
 }
 
@@ -128,9 +123,6 @@ impl Observations {
         if let Some(versions) = &mut self.versions {
             versions.add(&keys[self.sort_columns..])?;
         }
-        if let Some(group) = &mut self.group {
-            group.add(&keys[..self.group_columns])?;
-        }
         Ok(())
     }
 
@@ -142,9 +134,6 @@ impl Observations {
     /// Takes in what was seen elsewhere.
     pub(crate) fn join(&mut self, other: Observations) {
         self.order.join(other.order);
-        if let (Some(group), Some(other)) = (&mut self.group, other.group) {
-            group.join(other);
-        }
         if let (Some(versions), Some(other)) = (&mut self.versions, other.versions) {
             versions.join(other);
         }
@@ -152,12 +141,13 @@ impl Observations {
 
     /// The cheapest layouts that hold all that was seen.
     pub(crate) fn decide(&self) -> Result<Layouts, MergeError> {
+        let group = self.group_columns.map(|columns| self.order.first(columns));
         Ok(Layouts {
             order: self.order.decide()?,
-            group: self.group.as_ref().map(Observed::decide).transpose()?,
+            group: group.as_ref().map(Observed::decide).transpose()?,
             versions: self.versions.as_ref().map(Observed::decide).transpose()?,
             sort_columns: self.sort_columns,
-            group_columns: self.group_columns,
+            group_columns: self.group_columns.unwrap_or(0),
         })
     }
 }
@@ -174,6 +164,7 @@ impl Layouts {
     pub(crate) fn pack(&self, columns: &[ArrayRef]) -> Result<(Keys, Option<Keys>), MergeError> {
         let order = self.order.pack(&columns[..self.sort_columns])?;
         let group = match &self.group {
+            Some(_) if self.group_columns == self.sort_columns => Some(order.clone()),
             Some(group) => Some(group.pack(&columns[..self.group_columns])?),
             None => None,
         };

@@ -28,6 +28,15 @@ pub(crate) fn descents(keys: &Keys) -> Vec<usize> {
     }
 }
 
+/// Whether each row is greater than the one before it.
+pub(crate) fn ascend(keys: &Keys) -> bool {
+    match keys {
+        Keys::Short(keys) => keys.windows(2).all(|pair| pair[0] < pair[1]),
+        Keys::Long(keys) => keys.windows(2).all(|pair| pair[0] < pair[1]),
+        Keys::Headed(rows) => (1..keys.len()).all(|row| rows.order(row - 1, rows, row).is_lt()),
+    }
+}
+
 /// Row numbers in key order; among equal keys as they lie. At most 2^32 rows.
 pub(crate) fn sort_order(keys: &Keys) -> Vec<u32> {
     fn sorted<K: Ord + Copy>(keys: &[K]) -> Vec<u32> {

@@ -9,10 +9,11 @@
 //! ```
 //!
 //! Each window takes the next rows of each lane, all of them, in lane order: an order says "three rows of lane 7, one of lane 2"
-//! and needs no row numbers. Modules in reading order: keys (`keys`, `forms`, `headed`, `observe`, `layout`, `field`, `pack`, `parts`,
+//! and needs no row numbers. Modules in reading order: keys (`keys`, `forms`, `beginning`, `headed`, `observe`, `layout`, `field`, `pack`, `parts`,
 //! `visit`), lanes (`lanes`), the result (`runs`), the merge (`merge`, `place`, `by_runs`, `tree`, `by_chunks`, `chunk`, `cascade`,
 //! `judge`), its proof (`verify`), and the cutting of jobs (`ranges`).
 
+mod beginning;
 mod field;
 mod forms;
 mod headed;
@@ -44,8 +45,9 @@ mod verify;
 )]
 mod ranges;
 
+pub(crate) use beginning::first_8;
 pub(crate) use keys::{KeyBlock, Keys};
-pub(crate) use lanes::{KeyLane, descents, sort_order};
+pub(crate) use lanes::{KeyLane, ascend, descents, sort_order};
 pub(crate) use layout::Layout;
 pub(crate) use merge::Merger;
 pub(crate) use observe::Observed;

@@ -2,6 +2,7 @@
 //!
 //! One for each thread, a batch at a time, then joined: the layout that comes of it must hold every key of the job.
 
+use super::beginning::Beginning;
 use super::layout::Layout;
 use super::visit::{Visit, plain_column, visit};
 use crate::error::MergeError;
@@ -91,6 +92,16 @@ impl Observed {
         }
     }
 
+    /// What was seen of the first columns.
+    pub(crate) fn first(&self, columns: usize) -> Self {
+        Self {
+            schema: Arc::clone(&self.schema),
+            sort: self.sort[..columns].to_vec(),
+            group: None,
+            columns: self.columns[..columns].to_vec(),
+        }
+    }
+
     /// The cheapest layout that holds every key seen.
     pub(crate) fn decide(&self) -> Result<Layout, MergeError> {
         Layout::new(&self.schema, &self.sort, self.group, &self.columns)
@@ -107,7 +118,7 @@ impl Seen {
             },
             (
                 Values::Bytes {
-                    mut prefix,
+                    prefix,
                     shortest,
                     longest,
                 },
@@ -116,25 +127,20 @@ impl Seen {
                     shortest: short,
                     longest: long,
                 },
-            ) => {
-                keep_common(&mut prefix, &other);
-                Values::Bytes {
-                    prefix,
-                    shortest: shortest.min(short),
-                    longest: longest.max(long),
-                }
-            }
+            ) => Values::Bytes {
+                prefix: common(&prefix, &other).to_vec(),
+                shortest: shortest.min(short),
+                longest: longest.max(long),
+            },
             _ => Values::Others,
         };
     }
 }
 
-/// Cuts `prefix` to what `value` begins with too.
-fn keep_common(prefix: &mut Vec<u8>, value: &[u8]) {
-    if !value.starts_with(prefix) {
-        let common = prefix.iter().zip(value).take_while(|(a, b)| a == b).count();
-        prefix.truncate(common);
-    }
+/// What both begin with.
+fn common<'a>(one: &'a [u8], other: &[u8]) -> &'a [u8] {
+    let alike = one.iter().zip(other).take_while(|(a, b)| a == b).count();
+    &one[..alike]
 }
 
 /// The least and the greatest of some codes.
@@ -180,15 +186,19 @@ impl Visit for Seen {
         let Some(first) = rows.next().map(&value) else {
             return;
         };
-        let mut prefix = first[..first.len().min(PREFIX_BYTES_MAX)].to_vec();
+        let mut prefix = &first[..first.len().min(PREFIX_BYTES_MAX)];
+        let mut beginning = Beginning::new(prefix);
         let (mut shortest, mut longest) = (first.len(), first.len());
         for value in rows.map(value) {
-            keep_common(&mut prefix, value);
             shortest = shortest.min(value.len());
             longest = longest.max(value.len());
+            if !beginning.begins(value) {
+                prefix = common(prefix, value);
+                beginning = Beginning::new(prefix);
+            }
         }
         self.join(Values::Bytes {
-            prefix,
+            prefix: prefix.to_vec(),
             shortest,
             longest,
         });

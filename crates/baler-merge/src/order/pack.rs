@@ -1,5 +1,6 @@
 //! Writes keys in a layout: column by column, each code below those before it.
 
+use super::beginning::{Beginning, first_8, first_16};
 use super::field::{Code, Field, Nulls};
 use super::layout::odd;
 use super::visit::{Visit, visit};
@@ -121,9 +122,10 @@ impl<W: PackedWord> Visit for Pack<'_, W> {
                 length_bits,
             } => {
                 let width = longest - prefix.len();
+                let beginning = Beginning::new(prefix);
                 self.append(values.nulls(), |row| {
                     let value = value(row);
-                    if value.len() < *shortest || value.len() > *longest || !value.starts_with(prefix) {
+                    if value.len() < *shortest || value.len() > *longest || !beginning.begins(value) {
                         return (W::default(), false);
                     }
                     let rest = W::from_bytes(&value[prefix.len()..], width);
@@ -132,9 +134,13 @@ impl<W: PackedWord> Visit for Pack<'_, W> {
                 });
             }
             Code::Beginning { prefix, width } => {
-                self.append(values.nulls(), |row| match value(row).strip_prefix(&prefix[..]) {
-                    Some(rest) => (W::from_bytes(rest, *width), true),
-                    None => (W::default(), false),
+                let beginning = Beginning::new(prefix);
+                self.append(values.nulls(), |row| {
+                    let value = value(row);
+                    match beginning.begins(value) {
+                        true => (W::from_bytes(&value[prefix.len()..], *width), true),
+                        false => (W::default(), false),
+                    }
                 });
             }
             _ => self.only_nulls(values),
@@ -168,7 +174,7 @@ pub(super) trait PackedWord: Copy + Default {
 }
 
 macro_rules! packed_word {
-    ($word:ty) => {
+    ($word:ty, $first:path) => {
         impl PackedWord for $word {
             fn narrow(value: u128) -> Self {
                 value as $word
@@ -177,18 +183,8 @@ macro_rules! packed_word {
                 value.into()
             }
             fn from_bytes(bytes: &[u8], width: usize) -> Self {
-                let word = match bytes.first_chunk() {
-                    Some(word) => *word,
-                    None => {
-                        let mut word = [0; size_of::<$word>()];
-                        word[..bytes.len()].copy_from_slice(bytes);
-                        word
-                    }
-                };
                 let unused = <$word>::BITS - 8 * width as u32;
-                <$word>::from_be_bytes(word)
-                    .checked_shr(unused)
-                    .unwrap_or(0)
+                $first(bytes).checked_shr(unused).unwrap_or(0)
             }
             fn pushed(self, code: Self, bits: u32) -> Self {
                 // Where a column takes every bit there is nothing before it.
@@ -204,5 +200,5 @@ macro_rules! packed_word {
     };
 }
 
-packed_word!(u64);
-packed_word!(u128);
+packed_word!(u64, first_8);
+packed_word!(u128, first_16);

@@ -8,6 +8,7 @@
 
 mod dictionary;
 mod flat;
+mod numbers;
 mod scratch;
 mod slab;
 

@@ -17,7 +17,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use xxhash_rust::xxh3::xxh3_64;
 
 /// A checksum covers so many bytes: a read of few rows reads not much more than them.
-const CHECKED_BYTES: usize = 8 << 10;
+const CHECKED_BYTES: usize = 2 << 10;
 
 /// Merges that share a directory never share a name.
 static FILES: AtomicU64 = AtomicU64::new(0);
@@ -93,10 +93,8 @@ impl Scratch {
         let first = range.start / CHECKED_BYTES;
         let start = first * CHECKED_BYTES;
         let end = range.end.next_multiple_of(CHECKED_BYTES).min(length);
-        let mut bytes = vec![0; end - start];
-        self.file()?
-            .read_exact_at(&mut bytes, offset + start as u64)
-            .map_err(laying)?;
+        let file = self.file()?;
+        let bytes = read_at(&file, offset + start as u64, end - start).map_err(laying)?;
         for (check, piece) in checks[first..].iter().zip(bytes.chunks(CHECKED_BYTES)) {
             if *check != xxh3_64(piece) {
                 return Err(laying(io::Error::new(
@@ -135,6 +133,21 @@ impl Block {
             Block::File { length, .. } => *length,
         }
     }
+}
+
+/// Reads exactly so many bytes, into memory that nobody had to clear first.
+fn read_at(file: &File, offset: u64, length: usize) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::with_capacity(length);
+    while bytes.len() < length {
+        let at = offset + bytes.len() as u64;
+        match rustix::io::pread(file, rustix::buffer::spare_capacity(&mut bytes), at) {
+            Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
+            Ok(_) | Err(rustix::io::Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    bytes.truncate(length);
+    Ok(bytes)
 }
 
 fn laying(source: io::Error) -> MergeError {

@@ -1,7 +1,8 @@
-//! One column of one batch, laid flat: values of fixed width as they are, codes as narrow as they go, strings as offsets and
-//! bytes; what is nested as an Arrow stream. Any range of rows can be read back alone.
+//! One column of one batch, laid flat: values of fixed width as they are, numbers and codes as narrow as they go, strings as
+//! offsets and bytes; what is nested as an Arrow stream. Any range of rows can be read back alone.
 
 use super::flat::{Flat, Values};
+use super::numbers::{Numbers, are_numbers};
 use super::scratch::{Block, Scratch};
 use crate::error::MergeError;
 use arrow::array::*;
@@ -32,17 +33,27 @@ enum Laid {
         width: usize,
         block: Block,
     },
+    Numbers(Numbers),
     /// Numbers of dictionary entries.
     Codes {
         width: usize,
         block: Block,
     },
-    /// One offset more than rows, then the bytes they point into.
+    /// Where each value ends, and the bytes.
     Bytes {
-        offsets: Block,
+        ends: Ends,
         block: Block,
     },
     Arrow(Vec<Block>),
+}
+
+/// Where values of different lengths end.
+#[derive(Debug)]
+enum Ends {
+    /// All have this length.
+    Every(usize),
+    /// One offset more than rows.
+    Offsets(Block),
 }
 
 impl Slab {
@@ -73,10 +84,15 @@ impl Slab {
                 Some(width) => {
                     let data = array.to_data();
                     let from = data.offset() * width;
-                    fixed(
-                        width,
-                        (&data.buffers()[0][from..from + array.len() * width]).into(),
-                    )?
+                    let bytes = &data.buffers()[0][from..from + array.len() * width];
+                    let numbers = match are_numbers(other) {
+                        true => Numbers::lay(scratch, bytes, width)?,
+                        false => None,
+                    };
+                    match numbers {
+                        Some(numbers) => Laid::Numbers(numbers),
+                        None => fixed(width, bytes.into())?,
+                    }
                 }
                 None => return lay_arrow(scratch, array),
             },
@@ -97,22 +113,22 @@ impl Slab {
         }
         let values = codes.values();
         let greatest = values.iter().max().copied().unwrap_or(0);
-        let (width, bytes): (usize, Vec<u8>) = match greatest {
-            0..=0xFF => (1, values.iter().map(|code| *code as u8).collect()),
-            0x100..=0xFFFF => (
-                2,
-                values
-                    .iter()
-                    .flat_map(|code| (*code as u16).to_le_bytes())
-                    .collect(),
-            ),
-            _ => (4, values.iter().flat_map(|code| code.to_le_bytes()).collect()),
+        let (width, bytes) = match greatest {
+            0..=0xFF => {
+                let codes = values.iter().map(|code| *code as u8);
+                (1, Buffer::from_vec(codes.collect::<Vec<_>>()))
+            }
+            0x100..=0xFFFF => {
+                let codes = values.iter().map(|code| *code as u16);
+                (2, Buffer::from_vec(codes.collect::<Vec<_>>()))
+            }
+            _ => (4, Buffer::from_vec(values.to_vec())),
         };
         Ok(Self {
             nulls: lay_nulls(scratch, codes)?,
             values: Laid::Codes {
                 width,
-                block: scratch.lay(bytes)?,
+                block: scratch.lay(bytes.as_slice())?,
             },
         })
     }
@@ -137,7 +153,18 @@ impl Slab {
                 let bytes = scratch.read(block, rows.start * width..rows.end * width)?;
                 Values::Codes(widened(&bytes, *width))
             }
-            Laid::Bytes { offsets, block } => {
+            Laid::Numbers(numbers) => Values::Fixed(numbers.read(scratch, rows.clone())?),
+            Laid::Bytes {
+                ends: Ends::Every(length),
+                block,
+            } => Values::Bytes {
+                offsets: (0..=rows.len()).map(|row| (row * length) as u32).collect(),
+                bytes: scratch.read(block, rows.start * length..rows.end * length)?,
+            },
+            Laid::Bytes {
+                ends: Ends::Offsets(offsets),
+                block,
+            } => {
                 let offsets = scratch.read(offsets, rows.start * 4..(rows.end + 1) * 4)?;
                 let mut offsets = widened(&offsets, 4);
                 let (first, last) = (offsets[0], offsets[offsets.len() - 1]);
@@ -181,12 +208,17 @@ fn lay_bytes<T: arrow::datatypes::ByteArrayType>(
             "a batch of strings is longer than 4 GiB".into(),
         ));
     }
-    let mut offsets = Vec::with_capacity(ends.len() * 4);
-    for end in &ends {
-        offsets.extend_from_slice(&((end - first) as u32).to_le_bytes());
-    }
+    let length = ends[1] - first;
+    let ends = match ends.windows(2).all(|pair| pair[1] - pair[0] == length) {
+        true => Ends::Every(length),
+        false => {
+            let offsets = ends.iter().map(|end| (end - first) as u32);
+            let offsets = Buffer::from_vec(offsets.collect::<Vec<_>>());
+            Ends::Offsets(scratch.lay(offsets.as_slice())?)
+        }
+    };
     Ok(Laid::Bytes {
-        offsets: scratch.lay(offsets)?,
+        ends,
         block: scratch.lay(&array.value_data()[first..last])?,
     })
 }
