@@ -48,13 +48,13 @@ pub(super) fn is_ours(data_type: &DataType, leaf: &ColumnDescPtr) -> bool {
     }
 }
 
-/// Chooses for a column of a window, given some of its rows.
+/// Chooses for a column of a window of so many rows, given some of them.
 pub(super) fn choose(
     gather: &Gather<'_>,
     sample: &ArrayRef,
     leaf: &ColumnDescPtr,
     codec: Codec,
-    pieces: usize,
+    window_rows: usize,
 ) -> Result<Way, MergeError> {
     if let Some(known) = gather.known() {
         return Ok(Way::Codes(known));
@@ -76,7 +76,8 @@ pub(super) fn choose(
             if let Some(few) = Few::of(gather.sources(), width) {
                 let (_, codes) = few.page(sample, None);
                 let indices = size(&rle::encode_indices(&codes, few.used()))?;
-                let packed = indices + size(&few.plain_dictionary())? / pieces.max(1);
+                let dictionary = size(&few.plain_dictionary())?;
+                let packed = indices + dictionary * sample.len() / window_rows.max(1);
                 if packed < best.0 {
                     best = (packed, Way::Few(few));
                 }

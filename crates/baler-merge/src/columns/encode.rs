@@ -6,6 +6,7 @@ use super::own_pages::OwnPages;
 use super::picks::{Picks, Piece};
 use super::sums::Sums;
 use super::watch::{Ends, Seen, Watch};
+use crate::adapt::strict_cast;
 use crate::error::MergeError;
 use crate::group::EncodedColumn;
 use crate::outline::Outline;
@@ -15,7 +16,7 @@ use crate::shelf::Shelved;
 use crate::spec::Codec;
 use crate::write::broken;
 use arrow::array::{ArrayRef, AsArray};
-use arrow::datatypes::{Field, Int32Type, SchemaRef};
+use arrow::datatypes::{DataType, Field, Int32Type, SchemaRef};
 use arrow::error::ArrowError;
 use parquet::arrow::arrow_writer::{ArrowColumnChunk, ArrowColumnWriter, compute_leaves};
 
@@ -56,7 +57,8 @@ impl Pages {
         match self {
             Pages::Own(pages) => pages.write(rows),
             Pages::Crate(writers) => {
-                let leaves = compute_leaves(field, rows).map_err(|why| broken(&why))?;
+                let rows = as_strings(field, rows)?;
+                let leaves = compute_leaves(field, &rows).map_err(|why| broken(&why))?;
                 let mut pairs = writers.iter_mut().zip(&leaves);
                 pairs.try_for_each(|(writer, leaf)| writer.write(leaf).map_err(|why| broken(&why)))
             }
@@ -164,8 +166,7 @@ impl Encoder<'_> {
         picks: &Picks,
         writers: Vec<ArrowColumnWriter>,
     ) -> Result<Pages, MergeError> {
-        let pieces = &picks.pieces;
-        let (field, sample) = (self.schema.field(column), pieces.get(pieces.len() / 2));
+        let (field, sample) = (self.schema.field(column), picks.sample());
         let ([leaf], Some(sample)) = (&self.outline.columns[column][..], sample) else {
             return Ok(Pages::Crate(writers));
         };
@@ -173,7 +174,7 @@ impl Encoder<'_> {
             return Ok(Pages::Crate(writers));
         }
         Ok(
-            match choose(gather, &gather.piece(sample)?, leaf, self.codec, pieces.len())? {
+            match choose(gather, &gather.piece(&sample)?, leaf, self.codec, picks.rows)? {
                 Way::Crate => Pages::Crate(writers),
                 way => Pages::Own(Box::new(OwnPages::new(leaf.clone(), self.codec, way)?)),
             },
@@ -213,6 +214,16 @@ impl Work<'_> {
             chunks: self.pages.finish()?,
             times: self.times,
         })
+    }
+}
+
+/// Gathered bytes as the strings that they are.
+fn as_strings(field: &Field, rows: &ArrayRef) -> Result<ArrayRef, MergeError> {
+    match (rows.data_type(), field.data_type()) {
+        (DataType::Binary, DataType::Utf8) | (DataType::LargeBinary, DataType::LargeUtf8) => {
+            strict_cast(rows, field.data_type()).map_err(|why| odd(&why))
+        }
+        _ => Ok(ArrayRef::clone(rows)),
     }
 }
 

@@ -14,6 +14,7 @@ use std::sync::Arc;
 /// A column of a window, ready to be gathered piece by piece.
 pub(crate) struct Gather<'a> {
     picks: &'a Picks,
+    /// Strings are gathered as bytes: to look at their letters once more would cost as much as to copy them.
     data_type: DataType,
     /// The column's dictionary, if it is gathered as codes.
     values: Option<ArrayRef>,
@@ -35,7 +36,11 @@ impl<'a> Gather<'a> {
         Ok(Self {
             nulls: sources.iter().any(Flat::may_be_null),
             picks,
-            data_type: known.data_type.clone(),
+            data_type: match &known.data_type {
+                DataType::Utf8 => DataType::Binary,
+                DataType::LargeUtf8 => DataType::LargeBinary,
+                other => other.clone(),
+            },
             values: known.values.clone(),
             entries: Arc::clone(&known.entries),
             sources,
@@ -69,12 +74,13 @@ impl<'a> Gather<'a> {
     /// The rows of a piece in order: a dictionary array if the column is coded.
     pub(crate) fn piece(&self, piece: &Piece) -> Result<ArrayRef, MergeError> {
         let runs = self.picks.runs_of(piece);
-        let made = match &self.values {
-            Some(values) => self.codes(runs, piece.rows, values),
-            None => match &self.data_type {
+        let made = match (&self.values, self.lent(runs)) {
+            (Some(values), _) => self.codes(runs, piece.rows, values),
+            (None, Some(lent)) => lent,
+            (None, None) => match &self.data_type {
                 DataType::Boolean => self.booleans(runs, piece.rows),
-                DataType::Utf8 | DataType::Binary => self.strings::<i32>(runs, piece.rows),
-                DataType::LargeUtf8 | DataType::LargeBinary => self.strings::<i64>(runs, piece.rows),
+                DataType::Binary => self.strings::<i32>(runs, piece.rows),
+                DataType::LargeBinary => self.strings::<i64>(runs, piece.rows),
                 other => match fixed_width(other) {
                     Some(width) => self.fixed(runs, piece.rows, width),
                     None => self.arrow(runs, piece.rows),
@@ -87,6 +93,32 @@ impl<'a> Gather<'a> {
     /// The rows of a piece with their values in place of codes.
     pub(crate) fn plain_piece(&self, piece: &Piece) -> Result<ArrayRef, MergeError> {
         plain(&self.piece(piece)?)
+    }
+
+    /// All rows of one source, as they were read: nothing needs to be copied.
+    fn lent(&self, runs: &[Run]) -> Option<Result<ArrayRef, ArrowError>> {
+        let [run] = runs else { return None };
+        let source = self.sources.get(run.span as usize)?;
+        if run.start != 0 || run.rows as usize != source.rows {
+            return None;
+        }
+        let array = ArrayData::builder(self.data_type.clone())
+            .len(source.rows)
+            .nulls(self.nulls(runs, source.rows));
+        let array = match (&source.values, &self.data_type) {
+            (Values::Fixed(bytes), data_type) if *data_type != DataType::Boolean => {
+                array.add_buffer(Buffer::from(bytes.clone()))
+            }
+            (Values::Bytes { offsets, bytes }, DataType::Binary) => {
+                let offsets: Vec<i32> = offsets.iter().map(|offset| *offset as i32).collect();
+                array
+                    .add_buffer(Buffer::from_vec(offsets))
+                    .add_buffer(Buffer::from(bytes.clone()))
+            }
+            _ => return None,
+        };
+        // What was read from a file may begin anywhere.
+        Some(array.align_buffers(true).build().map(make_array))
     }
 
     fn nulls(&self, runs: &[Run], rows: usize) -> Option<NullBuffer> {

@@ -249,12 +249,19 @@ fn bytes_bounds<T: ByteArrayType>(order: Order, rows: &GenericByteArray<T>) -> O
         let valid = (0..rows.len()).filter(|row| rows.is_valid(*row));
         return order.bounds_of(valid.map(|row| value_of(rows, row)));
     }
-    let mut found: Option<Extremes<'_>> = None;
-    each_valid(rows, |row| match &mut found {
-        Some(found) => found.add(value_of(rows, row)),
-        None => found = Some(Extremes::of(value_of(rows, row))),
-    });
-    found.map(|found| Bounds::exact(found.min, found.max, None))
+    let first = (0..rows.len()).find(|row| rows.is_valid(*row))?;
+    let mut found = Extremes::of(value_of(rows, first));
+    match rows.null_count() {
+        0 => {
+            let (ends, data) = (rows.value_offsets(), rows.value_data());
+            let values = ends
+                .windows(2)
+                .map(|ends| &data[ends[0].as_usize()..ends[1].as_usize()]);
+            values.for_each(|value| found.add(value));
+        }
+        _ => each_valid(rows, |row| found.add(value_of(rows, row))),
+    }
+    Some(Bounds::exact(found.min, found.max, None))
 }
 
 /// The least and the greatest of some values. Their first bytes settle nearly every comparison.

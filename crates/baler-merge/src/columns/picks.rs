@@ -37,6 +37,9 @@ pub(crate) struct Picks {
 /// Rows gathered at once: what is made of them stays in the cache. A page each.
 const PIECE_ROWS: usize = PAGE_ROWS;
 
+/// As many rows tell how a column packs; one run more at most is taken with them.
+const SAMPLE_ROWS: usize = PIECE_ROWS / 4;
+
 impl Picks {
     /// No rows yet, of these spans.
     pub(crate) fn over(spans: Vec<Span>) -> Self {
@@ -78,6 +81,17 @@ impl Picks {
         }
     }
 
+    /// Some rows from the middle, to try encodings on.
+    pub(crate) fn sample(&self) -> Option<Piece> {
+        let middle = self.pieces.get(self.pieces.len() / 2)?;
+        let (mut runs, mut rows) = (middle.runs.start..middle.runs.start, 0);
+        while rows < SAMPLE_ROWS && runs.end < middle.runs.end {
+            rows += self.runs[runs.end].rows as usize;
+            runs.end += 1;
+        }
+        Some(Piece { runs, rows })
+    }
+
     /// The runs of a piece.
     pub(crate) fn runs_of(&self, piece: &Piece) -> &[Run] {
         &self.runs[piece.runs.clone()]
@@ -98,6 +112,12 @@ mod tests {
         let rows: Vec<usize> = picks.pieces.iter().map(|piece| piece.rows).collect();
         assert_eq!(rows, [PIECE_ROWS, PIECE_ROWS, 8]);
         assert_eq!(picks.runs_of(&picks.pieces[0]).len(), 2);
+        let sample = picks.sample().unwrap();
+        assert_eq!(
+            (sample.runs.len(), sample.rows),
+            (1, PIECE_ROWS),
+            "runs are not cut for it"
+        );
         for piece in &picks.pieces {
             let of_runs: u32 = picks.runs_of(piece).iter().map(|run| run.rows).sum();
             assert_eq!(of_runs as usize, piece.rows);

@@ -8,8 +8,8 @@ use crate::order::{KeyBlock, KeyLane, Keys, Layout, Observed};
 use crate::shelf::Shelved;
 use crate::sort_key::SortKey;
 use crate::spec::{Rule, SortColumn};
-use arrow::array::{ArrayRef, RecordBatch, new_null_array};
-use arrow::datatypes::{Schema, SchemaRef};
+use arrow::array::*;
+use arrow::datatypes::{ArrowNativeType, ByteArrayType, DataType, Schema, SchemaRef};
 use arrow::error::ArrowError;
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -66,6 +66,28 @@ impl SortPlan {
                 }
             })
             .collect()
+    }
+
+    /// Whether rows come in order; nothing where that is not told more easily by packed keys.
+    pub(super) fn come_in_order(&self, keys: &[ArrayRef]) -> Option<bool> {
+        fn ascend<T: ByteArrayType>(values: &GenericByteArray<T>) -> bool {
+            let (ends, bytes) = (values.value_offsets(), values.value_data());
+            let value = |pair: &[T::Offset]| &bytes[pair[0].as_usize()..pair[1].as_usize()];
+            ends.windows(3).all(|ends| value(&ends[..2]) <= value(&ends[1..]))
+        }
+        let ([sort], [column, ..]) = (self.key.sort(), keys) else {
+            return None;
+        };
+        if sort.descending || column.null_count() > 0 {
+            return None;
+        }
+        match column.data_type() {
+            DataType::Utf8 => Some(ascend(column.as_string::<i32>())),
+            DataType::LargeUtf8 => Some(ascend(column.as_string::<i64>())),
+            DataType::Binary => Some(ascend(column.as_binary::<i32>())),
+            DataType::LargeBinary => Some(ascend(column.as_binary::<i64>())),
+            _ => None,
+        }
     }
 
     /// The first key and the last, in a form that compares between batches.

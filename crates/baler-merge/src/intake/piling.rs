@@ -96,9 +96,12 @@ impl<'a> Piler<'a> {
             other => other,
         };
         seen.add(keys).map_err(odd)?;
-        let packed = seen.pack_order(keys)?;
+        let in_order = match sort.come_in_order(keys) {
+            Some(in_order) => in_order,
+            None => descents(&seen.pack_order(keys)?).is_empty(),
+        };
         let (first, last) = sort.ends(keys)?;
-        let follows = descents(&packed).is_empty() && first >= self.last;
+        let follows = in_order && first >= self.last;
         if let Some(all) = &mut self.keys {
             all.join(seen);
         }

@@ -60,7 +60,7 @@ impl Keys {
         match self {
             Keys::Short(keys) => KeyValue::Short(keys[row]),
             Keys::Long(keys) => KeyValue::Long(keys[row]),
-            Keys::Headed(keys) => KeyValue::Headed(keys.kept(row)),
+            Keys::Headed(keys) => KeyValue::Headed(Box::new(keys.kept(row))),
         }
     }
 }
@@ -70,7 +70,8 @@ impl Keys {
 pub(super) enum KeyValue {
     Short(u64),
     Long(u128),
-    Headed(Kept),
+    /// Rare, and out of the way of the others.
+    Headed(Box<Kept>),
 }
 
 pub(super) fn mixed() -> MergeError {

@@ -257,7 +257,10 @@ fn a_spill_directory_or_sink_that_fails_is_a_fault_of_the_machine() {
     // More than a small budget keeps in memory: numbers this far apart are laid aside as wide as they are.
     let half = |first: i64| {
         let keys = || (first..600_000).step_by(2);
-        batch(vec![("k", ints(keys())), ("a", ints(keys().map(|key| key << 40)))])
+        batch(vec![
+            ("k", ints(keys())),
+            ("a", ints(keys().map(|key| key << 40))),
+        ])
     };
     let budget = Budget {
         memory_bytes: 0,
