@@ -1,6 +1,6 @@
 //! Puts the rows of one column into a new order: runs by copying memory, single rows one by one.
 
-use super::choose::Known;
+use super::dictionaries::Known;
 use super::picks::{Picks, Piece, Run};
 use super::strings::Strings;
 use crate::error::MergeError;

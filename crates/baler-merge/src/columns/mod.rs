@@ -1,7 +1,9 @@
 //! Columns: window by window, each column is gathered by itself, hashed, and encoded; windows and columns on all threads.
 
+mod bytes_pages;
 mod choose;
 mod cutting;
+mod dictionaries;
 mod encode;
 mod gather;
 mod own_pages;

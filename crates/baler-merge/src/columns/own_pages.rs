@@ -1,18 +1,18 @@
 //! Flat columns as pages of our own: codes are written as they are, numbers and strings are copied, and nothing is looked for
 //! that is known already.
 
+use super::bytes_pages::{bytes_bounds, bytes_page};
 use super::choose::Way;
 use crate::error::MergeError;
 use crate::group::EncodedColumn;
 use crate::limits::PAGE_BYTES;
-use crate::order::first_8;
 use crate::pages::bounds::{Bounds, Order};
 use crate::pages::chunk_writer::{ChunkWriter, PageFacts};
-use crate::pages::{delta, levels, plain, rle};
+use crate::pages::{delta, levels, rle};
 use crate::spec::Codec;
 use crate::write::writing;
 use arrow::array::*;
-use arrow::datatypes::{ArrowNativeType, ByteArrayType, DataType, Int32Type};
+use arrow::datatypes::Int32Type;
 use parquet::basic::Encoding;
 use parquet::schema::types::ColumnDescPtr;
 
@@ -54,7 +54,7 @@ impl OwnPages {
             nulls: rows.null_count(),
             ..PageFacts::default()
         };
-        let (encoding, bytes) = match &self.way {
+        let (encoding, bytes) = match &mut self.way {
             Way::Codes(known) => {
                 let codes = known.codes_of(rows)?;
                 (facts.bounds, facts.byte_array_bytes) = known.facts(&codes);
@@ -77,9 +77,22 @@ impl OwnPages {
                 facts.bounds = bounds;
                 (Encoding::RLE_DICTIONARY, rle::encode_indices(&codes, few.used()))
             }
+            Way::Repeated(repeated) => {
+                let (bounds, plain) = plain_numbers(rows, repeated.width(), self.order);
+                facts.bounds = bounds;
+                match repeated.codes(&plain) {
+                    Some(codes) => (
+                        Encoding::RLE_DICTIONARY,
+                        rle::encode_indices(&codes, repeated.used()),
+                    ),
+                    None => (Encoding::PLAIN, plain),
+                }
+            }
             Way::Bytes(encoding) => {
                 let (values, length) = bytes_page(rows, *encoding)?;
-                facts.bounds = self.bytes_bounds(rows)?;
+                if let Some(order) = self.order {
+                    facts.bounds = bytes_bounds(order, rows)?;
+                }
                 facts.byte_array_bytes = length;
                 (*encoding, values)
             }
@@ -95,6 +108,7 @@ impl OwnPages {
         let dictionary = match &self.way {
             Way::Codes(known) => Some((known.plain_dictionary(), known.used())),
             Way::Few(few) => Some((few.plain_dictionary(), few.used())),
+            Way::Repeated(repeated) => Some((repeated.plain_dictionary().to_vec(), repeated.used())),
             _ => None,
         };
         if let Some((values, count)) = dictionary {
@@ -111,21 +125,6 @@ impl OwnPages {
             (_, Some(nulls)) => Ok(Some(levels::encode(nulls.inner()))),
             (_, None) => Ok(Some(levels::encode_equal(rows.len(), true))),
         }
-    }
-
-    fn bytes_bounds(&self, rows: &ArrayRef) -> Result<Option<Bounds>, MergeError> {
-        let Some(order) = self.order else { return Ok(None) };
-        Ok(match rows.data_type() {
-            DataType::Utf8 => bytes_bounds(order, rows.as_string::<i32>()),
-            DataType::LargeUtf8 => bytes_bounds(order, rows.as_string::<i64>()),
-            DataType::Binary => bytes_bounds(order, rows.as_binary::<i32>()),
-            DataType::LargeBinary => bytes_bounds(order, rows.as_binary::<i64>()),
-            DataType::FixedSizeBinary(_) => {
-                let rows = rows.as_fixed_size_binary();
-                order.bounds_of(rows.iter().flatten())
-            }
-            other => return Err(odd(&format!("a column of {other}"))),
-        })
     }
 }
 
@@ -187,115 +186,6 @@ pub(super) fn delta_numbers(plain: &[u8], width: usize) -> Vec<u8> {
             let values = plain.as_chunks().0.iter().map(|value| i64::from_le_bytes(*value));
             delta::encode(&values.collect::<Vec<_>>())
         }
-    }
-}
-
-/// The values of a page, and for byte arrays the sum of their lengths.
-pub(super) fn bytes_page(rows: &ArrayRef, encoding: Encoding) -> Result<(Vec<u8>, Option<u64>), MergeError> {
-    fn page<T: ByteArrayType>(rows: &GenericByteArray<T>, encoding: Encoding) -> (Vec<u8>, Option<u64>) {
-        match encoding {
-            Encoding::DELTA_LENGTH_BYTE_ARRAY => lengths_page(rows),
-            _ => plain_page(rows),
-        }
-    }
-    Ok(match rows.data_type() {
-        DataType::Utf8 => page(rows.as_string::<i32>(), encoding),
-        DataType::LargeUtf8 => page(rows.as_string::<i64>(), encoding),
-        DataType::Binary => page(rows.as_binary::<i32>(), encoding),
-        DataType::LargeBinary => page(rows.as_binary::<i64>(), encoding),
-        DataType::FixedSizeBinary(_) => {
-            let values: Vec<&[u8]> = rows.as_fixed_size_binary().iter().flatten().collect();
-            (values.concat(), None)
-        }
-        other => return Err(odd(&format!("a column of {other}"))),
-    })
-}
-
-fn value_of<T: ByteArrayType>(rows: &GenericByteArray<T>, row: usize) -> &[u8] {
-    let ends = rows.value_offsets();
-    &rows.value_data()[ends[row].as_usize()..ends[row + 1].as_usize()]
-}
-
-/// Each value after its length.
-fn plain_page<T: ByteArrayType>(rows: &GenericByteArray<T>) -> (Vec<u8>, Option<u64>) {
-    let ends = rows.value_offsets();
-    let length = ends[rows.len()].as_usize() - ends[0].as_usize();
-    let mut bytes = Vec::with_capacity(length + rows.len() * 4);
-    each_valid(rows, |row| plain::push_bytes(&mut bytes, value_of(rows, row)));
-    let count = rows.len() - rows.null_count();
-    let length = bytes.len() - count * 4;
-    (bytes, Some(length as u64))
-}
-
-/// All lengths as differences, then all values.
-fn lengths_page<T: ByteArrayType>(rows: &GenericByteArray<T>) -> (Vec<u8>, Option<u64>) {
-    let mut lengths: Vec<i32> = Vec::with_capacity(rows.len());
-    each_valid(rows, |row| lengths.push(value_of(rows, row).len() as i32));
-    let mut bytes = delta::encode(&lengths);
-    let before = bytes.len();
-    let ends = rows.value_offsets();
-    let (first, last) = (ends[0].as_usize(), ends[rows.len()].as_usize());
-    bytes.reserve(last - first);
-    match rows.null_count() {
-        0 => bytes.extend_from_slice(&rows.value_data()[first..last]),
-        _ => each_valid(rows, |row| bytes.extend_from_slice(value_of(rows, row))),
-    }
-    let length = bytes.len() - before;
-    (bytes, Some(length as u64))
-}
-
-fn bytes_bounds<T: ByteArrayType>(order: Order, rows: &GenericByteArray<T>) -> Option<Bounds> {
-    if order != Order::Bytes {
-        let valid = (0..rows.len()).filter(|row| rows.is_valid(*row));
-        return order.bounds_of(valid.map(|row| value_of(rows, row)));
-    }
-    let first = (0..rows.len()).find(|row| rows.is_valid(*row))?;
-    let mut found = Extremes::of(value_of(rows, first));
-    match rows.null_count() {
-        0 => {
-            let (ends, data) = (rows.value_offsets(), rows.value_data());
-            let values = ends
-                .windows(2)
-                .map(|ends| &data[ends[0].as_usize()..ends[1].as_usize()]);
-            values.for_each(|value| found.add(value));
-        }
-        _ => each_valid(rows, |row| found.add(value_of(rows, row))),
-    }
-    Some(Bounds::exact(found.min, found.max, None))
-}
-
-/// The least and the greatest of some values. Their first bytes settle nearly every comparison.
-struct Extremes<'a> {
-    min: &'a [u8],
-    max: &'a [u8],
-    heads: (u64, u64),
-}
-
-impl<'a> Extremes<'a> {
-    fn of(value: &'a [u8]) -> Self {
-        Self {
-            min: value,
-            max: value,
-            heads: (first_8(value), first_8(value)),
-        }
-    }
-
-    fn add(&mut self, value: &'a [u8]) {
-        let head = first_8(value);
-        let (least, greatest) = self.heads;
-        if head <= least && value < self.min {
-            (self.min, self.heads.0) = (value, head);
-        }
-        if head >= greatest && value > self.max {
-            (self.max, self.heads.1) = (value, head);
-        }
-    }
-}
-
-fn each_valid(rows: &dyn Array, mut take: impl FnMut(usize)) {
-    match rows.nulls().filter(|nulls| nulls.null_count() > 0) {
-        None => (0..rows.len()).for_each(take),
-        Some(nulls) => nulls.valid_indices().for_each(&mut take),
     }
 }
 
