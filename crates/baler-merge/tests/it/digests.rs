@@ -41,6 +41,16 @@ fn parts_add_up_to_the_whole() {
 }
 
 #[test]
+fn many_rows_of_few_numbers_hash_as_each_alone() {
+    let rows = batch(vec![
+        ("a", ints((0..500).map(|row| row % 7 - 3))),
+        ("b", ints((0..500).map(|row| i64::MAX - row % 50))),
+    ]);
+    let alone = (0..500).map(|row| digest(&rows.slice(row, 1)));
+    assert_eq!(digest(&rows), alone.reduce(|sum, row| sum + row).unwrap());
+}
+
+#[test]
 fn a_row_lost_doubled_or_changed_shows() {
     let rows = table();
     assert_ne!(digest(&rows), digest(&rows.slice(0, 3)));

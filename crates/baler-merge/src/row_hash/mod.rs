@@ -4,13 +4,18 @@
 //! 64-bit ones (every NaN is the same NaN; 0.0 and -0.0 differ), times and time stamps in nanoseconds, dates in milliseconds,
 //! decimals without trailing zeros, strings and binaries as their bytes. Dictionaries and views hash as the values they stand for.
 
+mod flat;
+mod nested;
+
 use crate::digest::Digest;
-use crate::short_hash::{hash_9_to_32, hash_16};
+use crate::short_hash::hash_16;
 use arrow::array::*;
 use arrow::compute::cast;
 use arrow::datatypes::*;
 use arrow::error::ArrowError;
-use xxhash_rust::xxh3::{Xxh3, xxh3_64_with_seed, xxh3_128_with_seed};
+use flat::{bytes, canonical_float, decimals, each, numbers, strings, wholes};
+use nested::{lists, maps, structs};
+use xxhash_rust::xxh3::{xxh3_64_with_seed, xxh3_128_with_seed};
 
 /// Kinds whose values may be equal under promotion share one; all others differ, so that the number 5 is not day 5.
 #[derive(Clone, Copy)]
@@ -87,6 +92,11 @@ fn add_values(sums: &mut [u128], array: &ArrayRef, path: u64) -> Result<(), Arro
             numbers(sums, array.as_primitive::<$type>(), seed($kind), $canonical)
         };
     }
+    macro_rules! wholes {
+        ($type:ty, $kind:expr, $canonical:expr) => {
+            wholes(sums, array.as_primitive::<$type>(), seed($kind), $canonical)
+        };
+    }
     match array.data_type() {
         Null => {}
         Boolean => {
@@ -94,14 +104,14 @@ fn add_values(sums: &mut [u128], array: &ArrayRef, path: u64) -> Result<(), Arro
             let hashes = [false, true].map(|bit| xxh3_128_with_seed(&[u8::from(bit)], seed(Kind::Bool)));
             each(sums, array, |row| hashes[usize::from(array.value(row))])
         }
-        Int8 => numbers!(Int8Type, Kind::Int, i128::from),
-        Int16 => numbers!(Int16Type, Kind::Int, i128::from),
-        Int32 => numbers!(Int32Type, Kind::Int, i128::from),
-        Int64 => numbers!(Int64Type, Kind::Int, i128::from),
-        UInt8 => numbers!(UInt8Type, Kind::Int, i128::from),
-        UInt16 => numbers!(UInt16Type, Kind::Int, i128::from),
-        UInt32 => numbers!(UInt32Type, Kind::Int, i128::from),
-        UInt64 => numbers!(UInt64Type, Kind::Int, i128::from),
+        Int8 => wholes!(Int8Type, Kind::Int, i128::from),
+        Int16 => wholes!(Int16Type, Kind::Int, i128::from),
+        Int32 => wholes!(Int32Type, Kind::Int, i128::from),
+        Int64 => wholes!(Int64Type, Kind::Int, i128::from),
+        UInt8 => wholes!(UInt8Type, Kind::Int, i128::from),
+        UInt16 => wholes!(UInt16Type, Kind::Int, i128::from),
+        UInt32 => wholes!(UInt32Type, Kind::Int, i128::from),
+        UInt64 => wholes!(UInt64Type, Kind::Int, i128::from),
         Float16 => numbers!(Float16Type, Kind::Float, |v| canonical_float(v.to_f64())),
         Float32 => numbers!(Float32Type, Kind::Float, |v| canonical_float(f64::from(v))),
         Float64 => numbers!(Float64Type, Kind::Float, canonical_float),
@@ -238,67 +248,6 @@ pub(crate) fn nanos_in(unit: TimeUnit) -> i128 {
     }
 }
 
-fn canonical_float(value: f64) -> i128 {
-    let value = if value.is_nan() { f64::NAN } else { value };
-    i128::from(value.to_bits())
-}
-
-/// Adds what `hash` says of each value that is there.
-fn each(sums: &mut [u128], array: &dyn Array, hash: impl Fn(usize) -> u128) {
-    match array.nulls().filter(|nulls| nulls.null_count() > 0) {
-        None => {
-            for (row, sum) in sums.iter_mut().enumerate() {
-                *sum = sum.wrapping_add(hash(row));
-            }
-        }
-        Some(nulls) => {
-            for row in nulls.valid_indices() {
-                sums[row] = sums[row].wrapping_add(hash(row));
-            }
-        }
-    }
-}
-
-fn numbers<T: ArrowPrimitiveType>(
-    sums: &mut [u128],
-    array: &PrimitiveArray<T>,
-    seed: u64,
-    canonical: impl Fn(T::Native) -> i128,
-) {
-    let hash = |value: T::Native| hash_16(canonical(value).to_le_bytes(), seed);
-    let values = &array.values()[..array.len()];
-    match array.null_count() {
-        // Side by side, so that nothing is left to check for each row.
-        0 => {
-            let rows = sums.iter_mut().zip(values);
-            rows.for_each(|(sum, value)| *sum = sum.wrapping_add(hash(*value)));
-        }
-        _ => each(sums, array, |row| hash(values[row])),
-    }
-}
-
-fn bytes<'a, A: Array>(sums: &mut [u128], array: &'a A, seed: u64, value: impl Fn(&'a A, usize) -> &'a [u8]) {
-    each(sums, array, |row| hash_of(value(array, row), seed));
-}
-
-/// The same for values that lie one after another.
-fn strings<T: ByteArrayType>(sums: &mut [u128], array: &GenericByteArray<T>, seed: u64) {
-    let (ends, data) = (array.value_offsets(), array.value_data());
-    let value = |start: T::Offset, end: T::Offset| &data[start.as_usize()..end.as_usize()];
-    match array.null_count() {
-        0 => {
-            let rows = sums.iter_mut().zip(ends.windows(2));
-            rows.for_each(|(sum, ends)| *sum = sum.wrapping_add(hash_of(value(ends[0], ends[1]), seed)));
-        }
-        _ => each(sums, array, |row| hash_of(value(ends[row], ends[row + 1]), seed)),
-    }
-}
-
-#[inline]
-fn hash_of(value: &[u8], seed: u64) -> u128 {
-    hash_9_to_32(value, seed).unwrap_or_else(|| xxh3_128_with_seed(value, seed))
-}
-
 /// Each entry of a dictionary is hashed once, however many rows have it.
 fn entries(sums: &mut [u128], array: &dyn AnyDictionaryArray, path: u64) -> Result<(), ArrowError> {
     let hashes = hash_values(array.values(), path)?;
@@ -308,96 +257,4 @@ fn entries(sums: &mut [u128], array: &dyn AnyDictionaryArray, path: u64) -> Resu
     let keys = array.normalized_keys();
     each(sums, array.keys(), |row| hashes[keys[row]]);
     Ok(())
-}
-
-fn decimals<T: ArrowPrimitiveType>(
-    sums: &mut [u128],
-    array: &PrimitiveArray<T>,
-    scale: i8,
-    seed: u64,
-    widen: impl Fn(T::Native) -> i256,
-) {
-    let values = array.values();
-    each(sums, array, |row| {
-        let (digits, scale) = without_trailing_zeros(widen(values[row]), scale);
-        let mut bytes = [0; 34];
-        bytes[..32].copy_from_slice(&digits.to_le_bytes());
-        bytes[32..].copy_from_slice(&scale.to_le_bytes());
-        xxh3_128_with_seed(&bytes, seed)
-    });
-}
-
-/// 1.50 and 1.5 are one number; zero has scale 0.
-fn without_trailing_zeros(mut digits: i256, scale: i8) -> (i256, i16) {
-    let (ten, mut scale) = (i256::from_i128(10), i16::from(scale));
-    if digits == i256::ZERO {
-        return (digits, 0);
-    }
-    if let Some(mut short) = digits.to_i128() {
-        while short % 10 == 0 {
-            short /= 10;
-            scale -= 1;
-        }
-        return (i256::from_i128(short), scale);
-    }
-    while digits.wrapping_rem(ten) == i256::ZERO {
-        digits = digits.wrapping_div(ten);
-        scale -= 1;
-    }
-    (digits, scale)
-}
-
-/// A structure hashes as the sum of its fields, sealed, so that one of nulls only differs from none.
-fn structs(sums: &mut [u128], array: &StructArray, path: u64, seed: u64) -> Result<(), ArrowError> {
-    let mut inside = vec![0u128; array.len()];
-    for (field, column) in array.fields().iter().zip(array.columns()) {
-        let path = xxh3_64_with_seed(field.name().as_bytes(), path);
-        add_values(&mut inside, column, path)?;
-    }
-    each(sums, array, |row| hash_16(inside[row].to_le_bytes(), seed));
-    Ok(())
-}
-
-/// A list hashes as its length and its elements in order; only the elements that a list shows are looked at.
-fn lists(
-    sums: &mut [u128],
-    array: &dyn Array,
-    values: &ArrayRef,
-    ends: &[usize],
-    path: u64,
-    seed: u64,
-) -> Result<(), ArrowError> {
-    let (first, last) = (ends[0], ends[ends.len() - 1]);
-    let elements = hash_values(&values.slice(first, last - first), path.rotate_left(17) ^ 1)?;
-    sequences(sums, array, ends, &[&elements], seed);
-    Ok(())
-}
-
-fn maps(sums: &mut [u128], array: &MapArray, path: u64, seed: u64) -> Result<(), ArrowError> {
-    let ends = array
-        .value_offsets()
-        .iter()
-        .map(|offset| *offset as usize)
-        .collect::<Vec<_>>();
-    let (first, last) = (ends[0], ends[ends.len() - 1]);
-    let keys = hash_values(&array.keys().slice(first, last - first), path.rotate_left(17) ^ 2)?;
-    let values = hash_values(
-        &array.values().slice(first, last - first),
-        path.rotate_left(17) ^ 3,
-    )?;
-    sequences(sums, array, &ends, &[&keys, &values], seed);
-    Ok(())
-}
-
-fn sequences(sums: &mut [u128], array: &dyn Array, ends: &[usize], columns: &[&[u128]], seed: u64) {
-    each(sums, array, |row| {
-        let mut hasher = Xxh3::with_seed(seed);
-        hasher.update(&((ends[row + 1] - ends[row]) as u64).to_le_bytes());
-        for element in ends[row] - ends[0]..ends[row + 1] - ends[0] {
-            columns
-                .iter()
-                .for_each(|column| hasher.update(&column[element].to_le_bytes()));
-        }
-        hasher.digest128()
-    });
 }
