@@ -12,6 +12,7 @@ use crate::ids::{
 use crate::job::{CancelReason, DropsBefore, Finished, Why};
 use crate::lease::HostLock;
 use crate::names::Attempt;
+use crate::range::Edge;
 use crate::table::TableSpec;
 use crate::time::{Millis, RowTime, StoreTime};
 
@@ -154,6 +155,9 @@ pub enum Event {
         /// Rows that it may let go for their age.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         drops: Option<DropsBefore>,
+        /// Whether it runs alone, as half of a job that did.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        alone: bool,
     },
     /// A worker may work on a range. The token is where this event stands.
     RangeLeased {
@@ -173,6 +177,16 @@ pub enum Event {
         /// Whose job it is, where the table says how to tell.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         tenant: Tenant,
+        /// Whether the worker can run a merge in a child process.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        isolates: bool,
+    },
+    /// A job that was one range is several. Whoever worked on it goes on with the first; the others are free.
+    JobCut {
+        /// The job.
+        job: JobId,
+        /// Where, in ascending order.
+        edges: Vec<Edge>,
     },
     /// An attempt ended without a result.
     RangeReleased {
@@ -318,7 +332,8 @@ pub struct Rested {
     pub until: Option<StoreTime>,
 }
 
-/// Why an attempt ended without a result. Only `InputFault` counts against the job.
+/// Why an attempt ended without a result. Against the job counts an `InputFault`, and a `ChildDied` of a range that ran
+/// alone. `TakenOver`, `Stalled` and `Lost` blame nobody, but after two of them a range runs alone: see `Range::lost`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum ReleaseReason {
     /// The worker was asked to stop.
@@ -327,6 +342,10 @@ pub enum ReleaseReason {
     TakenOver,
     /// It renewed but moved nothing.
     Stalled,
+    /// Its watcher, which lives, has not heard of it for the lease time.
+    Lost,
+    /// The child process that did the work died, and the worker lived to say so.
+    ChildDied(Arc<str>),
     /// Something is wrong with the worker's machine: no space, no memory.
     NodeFault(Arc<str>),
     /// The store refused or failed.

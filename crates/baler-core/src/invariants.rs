@@ -8,6 +8,7 @@ use crate::garbage::Stage;
 use crate::ids::{Sequence, WatcherId};
 use crate::job::{Job, JobStatus};
 use crate::limits;
+use crate::range::Span;
 use crate::state::{State, Table};
 
 /// A predicate over states, with its number and its meaning.
@@ -95,6 +96,11 @@ pub const INVARIANTS: &[Invariant] = &[
         number: 15,
         says: "what is put off is live and held by nobody",
         holds: put_off_is_free,
+    },
+    Invariant {
+        number: 16,
+        says: "every key lies in exactly one range of a job",
+        holds: ranges_are_whole,
     },
 ];
 
@@ -271,10 +277,29 @@ fn put_off_is_free(state: &State) -> bool {
     })
 }
 
+fn ranges_are_whole(state: &State) -> bool {
+    state.jobs.values().all(|job| {
+        let spans: Vec<&Span> = job.ranges.iter().map(|range| &range.span).collect();
+        let ends = spans.first().is_some_and(|first| first.from.is_none())
+            && spans.last().is_some_and(|last| last.until.is_none());
+        let met = |pair: &[&Span]| pair[0].until.is_some() && pair[0].until == pair[1].from;
+        let rises = |span: &&Span| match (&span.from, &span.until) {
+            (Some(from), Some(until)) => from < until,
+            _ => true,
+        };
+        ends && spans.windows(2).all(met) && spans.iter().all(rises)
+    })
+}
+
 fn bounded(state: &State) -> bool {
     state.jobs.len() <= limits::OPEN_JOBS_AND_HALVES_MAX
         && state.recent.len() <= limits::RECENT_JOBS_MAX
         && state.marks.len() <= limits::TIME_MARKS_MAX
         && state.pins.len() <= limits::PINS_MAX
         && state.tables.len() <= limits::TABLES_MAX
+        && state.jobs.values().all(|job| {
+            let mut ranges = job.ranges.iter();
+            job.ranges.len() <= limits::RANGES_MAX
+                && ranges.all(|range| range.lost.len() <= limits::LOSSES_MAX)
+        })
 }

@@ -23,6 +23,7 @@ pub mod garbage;
 pub mod job;
 pub mod lease;
 pub mod names;
+pub mod range;
 pub mod table;
 
 pub mod apply;
@@ -33,6 +34,7 @@ pub mod request;
 pub mod state;
 pub mod versions;
 
+pub mod admission;
 pub mod invariants;
 pub mod planner;
 pub mod scheduler;

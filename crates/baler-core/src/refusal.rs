@@ -53,6 +53,14 @@ pub enum Refusal {
         /// The range.
         range: RangeId,
     },
+    /// The lease stands; the worker goes on with all that it was granted.
+    #[error("job {job} cannot be cut: {why}")]
+    CannotCut {
+        /// The job.
+        job: JobId,
+        /// Why, in words.
+        why: String,
+    },
     /// No such open job.
     #[error("there is no open job {0}")]
     NoSuchJob(JobId),

@@ -1,16 +1,18 @@
 //! What outsiders ask, and what they are told. A refusal is an ordinary reply.
 
 use std::collections::BTreeSet;
+use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 use crate::event::{Quarantined, ReleaseReason};
-use crate::file::{File, FilePath, Identity};
+use crate::file::{File, FilePath, Identity, Level};
 use crate::ids::{
     JobId, JournalId, Partition, PinId, RangeId, Sequence, TableName, Token, WatcherId, WorkerId,
 };
 use crate::job::{Finished, Job, JobSummary};
 use crate::lease::HostLock;
 use crate::names::Attempt;
+use crate::range::Span;
 use crate::table::TableSpec;
 use crate::time::Millis;
 
@@ -90,6 +92,14 @@ pub enum Request {
 
     /// A worker has room: plan, and grant.
     Poll(Poll),
+    /// Whoever works on the only range of a job has looked at its inputs, and wants others to help. Until this is answered
+    /// it does not know what it works on: it asks again, and finishes nothing meanwhile.
+    CutJob {
+        /// The attempt.
+        attempt: Attempt,
+        /// Where, in strictly ascending order: keys below the first stay with this attempt.
+        edges: Vec<Vec<u8>>,
+    },
     /// A range is merged and durable.
     Finish(Finish),
     /// The outputs of a plain table's job are under their final names.
@@ -123,6 +133,14 @@ pub enum Request {
         counter: Sequence,
         /// Who asks.
         by: WatcherId,
+    },
+    /// A watcher has not heard of its workers for the lease time, on its own clock. What was passed on or ended meanwhile
+    /// is left as it is.
+    Expire {
+        /// The watcher.
+        watcher: WatcherId,
+        /// The attempts that it answers for.
+        attempts: Vec<Attempt>,
     },
     /// Workers cannot reach their watcher and show their tokens.
     Rewatch {
@@ -202,6 +220,10 @@ pub struct Poll {
     pub host: Option<HostLock>,
     /// Ranges it could work on at once, beside those it has.
     pub slots: usize,
+    /// Memory for them; `None` if that is not to be counted.
+    pub memory_bytes: Option<u64>,
+    /// Whether it can run a merge in a child process, and outlive it.
+    pub isolates: bool,
     /// What it is willing to work on.
     pub scope: Scope,
 }
@@ -211,6 +233,12 @@ pub struct Poll {
 pub struct Scope {
     /// Only this table.
     pub table: Option<TableName>,
+    /// Only these tables.
+    pub tables: Option<BTreeSet<TableName>>,
+    /// Only jobs whose lowest input is of one of these levels.
+    pub levels: Option<RangeInclusive<Level>>,
+    /// Only jobs with at most so many input bytes.
+    pub max_job_bytes: Option<u64>,
     /// Only these partitions.
     pub partitions: Option<BTreeSet<Partition>>,
     /// Plan no more input bytes than this.
@@ -222,11 +250,23 @@ pub struct Scope {
 impl Scope {
     /// Whether a job of this table and partition is inside.
     pub fn covers(&self, table: &TableName, partition: &Partition) -> bool {
-        self.table.as_ref().is_none_or(|only| only == table)
+        self.covers_table(table)
             && self
                 .partitions
                 .as_ref()
                 .is_none_or(|only| only.contains(partition))
+    }
+
+    /// Whether something of this table may be inside.
+    pub fn covers_table(&self, table: &TableName) -> bool {
+        self.table.as_ref().is_none_or(|only| only == table)
+            && self.tables.as_ref().is_none_or(|only| only.contains(table))
+    }
+
+    /// Whether a job of this level and size is inside. That is about merging: publishing is short, and for anybody.
+    pub fn takes(&self, level: Level, bytes: u64) -> bool {
+        self.levels.as_ref().is_none_or(|only| only.contains(&level))
+            && self.max_job_bytes.is_none_or(|max| bytes <= max)
     }
 }
 
@@ -252,6 +292,8 @@ pub enum Reply {
     Added(Added),
     /// Ranges to work on; empty if there are none.
     Granted(Vec<Grant>),
+    /// The job is cut; the asker's lease, under the same token, is now on its first range.
+    Cut(Grant),
     /// A range is finished; here is the publishing that follows, if any.
     Finished {
         /// The job's publishing, granted to the same worker.
@@ -322,5 +364,11 @@ impl Grant {
             range: self.range,
             token: self.token,
         }
+    }
+
+    /// The keys to work on.
+    pub fn span(&self) -> &Span {
+        let range = self.job.range(self.range);
+        &range.expect("a grant is for a range that its job has").span
     }
 }

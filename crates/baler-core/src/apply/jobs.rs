@@ -6,6 +6,7 @@ use crate::ids::{JobId, Partition, RangeId, Sequence, TableName};
 use crate::job::{CancelReason, Finished, Job, JobStatus, JobSummary, Output, Range, RangeStatus, Why};
 use crate::limits;
 use crate::names::{self, Attempt};
+use crate::range::{Edge, Span};
 use crate::state::State;
 use crate::table::Replaced;
 use crate::time::TimeRange;
@@ -57,6 +58,20 @@ impl State {
         };
         self.jobs.insert(id, Arc::new(job));
         self.next_job = JobId(id.0 + 1);
+    }
+
+    /// The lease stays with the first range; what is known of the whole holds for every part.
+    pub(super) fn cut_job(&mut self, id: JobId, edges: &[Edge]) {
+        let ranges = &mut self.job_mut(id).ranges;
+        assert_eq!(ranges.len(), 1, "a job is cut once");
+        let alone = ranges[0].alone;
+        let spans = Span::cut(edges);
+        ranges[0].span = spans[0].clone();
+        ranges.extend(spans.into_iter().skip(1).map(|span| Range {
+            span,
+            alone,
+            ..Range::default()
+        }));
     }
 
     pub(super) fn finish_range(&mut self, job: JobId, id: RangeId, finished: &Finished) {

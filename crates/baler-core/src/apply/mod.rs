@@ -86,9 +86,12 @@ pub fn apply_event(state: &mut State, event: &Event) {
             output_level,
             why,
             drops,
+            alone,
         } => {
             state.plan_job(*job, table, partition, inputs, *output_level, why);
-            state.job_mut(*job).drops = drops.clone();
+            let job = state.job_mut(*job);
+            job.drops = drops.clone();
+            job.ranges[0].alone = *alone;
         }
         Event::RangeLeased {
             job,
@@ -98,6 +101,7 @@ pub fn apply_event(state: &mut State, event: &Event) {
             embedded,
             host,
             tenant,
+            isolates,
         } => {
             let token = state.next_token();
             let lease = Lease {
@@ -105,6 +109,7 @@ pub fn apply_event(state: &mut State, event: &Event) {
                 worker: worker.clone(),
                 watcher: *watcher,
                 embedded: *embedded,
+                isolates: *isolates,
             };
             state.lease_range(*job, *range, lease, host.as_ref());
             // Publishing follows from a merge and is nobody's turn.
@@ -112,6 +117,7 @@ pub fn apply_event(state: &mut State, event: &Event) {
                 state.turn = tenant.clone();
             }
         }
+        Event::JobCut { job, edges } => state.cut_job(*job, edges),
         Event::RangeReleased { attempt, why } => state.release_range(attempt, why),
         Event::RangeFinished { job, range, finished } => state.finish_range(*job, *range, finished),
         Event::JobCompacted { job } => state.compact_job(*job),

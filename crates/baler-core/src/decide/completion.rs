@@ -86,6 +86,7 @@ impl Draft {
             embedded: lease.embedded,
             host,
             tenant: self.state.tenant_of(job),
+            isolates: lease.isolates,
         });
         Grant {
             job: self.state.jobs[&job.id].clone(),
@@ -159,7 +160,9 @@ impl Draft {
                 self.cancel_changed(&job, culprits.into_iter().map(|culprit| culprit.path).collect())
             }
             ReleaseReason::InputFault(_) if !culprits.is_empty() => self.cancel_quarantined(job.id, culprits),
-            ReleaseReason::InputFault(error) => self.judge_faults(job.id, error),
+            ReleaseReason::InputFault(error) | ReleaseReason::ChildDied(error) => {
+                self.judge_faults(job.id, error)
+            }
             _ => Ok(Reply::Done),
         }
     }
@@ -203,7 +206,7 @@ impl Draft {
         recent.find(|summary: &&JobSummary| summary.id == job && summary.status == JobStatus::Committed)
     }
 
-    fn leased(&self, attempt: &Attempt) -> Result<Arc<Job>, Refusal> {
+    pub(super) fn leased(&self, attempt: &Attempt) -> Result<Arc<Job>, Refusal> {
         let held = self.state.lease_held(attempt).cloned();
         held.ok_or_else(|| no_such_lease(attempt))
     }

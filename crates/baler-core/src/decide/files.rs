@@ -268,9 +268,11 @@ pub(super) fn bounded_reason(why: &ReleaseReason) -> ReleaseReason {
         ReleaseReason::NodeFault(error) => ReleaseReason::NodeFault(cut(error)),
         ReleaseReason::StoreFault(error) => ReleaseReason::StoreFault(cut(error)),
         ReleaseReason::InputFault(error) => ReleaseReason::InputFault(cut(error)),
+        ReleaseReason::ChildDied(error) => ReleaseReason::ChildDied(cut(error)),
         ReleaseReason::Drained
         | ReleaseReason::TakenOver
         | ReleaseReason::Stalled
+        | ReleaseReason::Lost
         | ReleaseReason::InputsChanged => why.clone(),
     }
 }

@@ -3,6 +3,7 @@
 
 mod collection;
 mod completion;
+mod cutting;
 mod drops;
 mod files;
 mod pausing;
@@ -84,6 +85,7 @@ impl Draft {
             Request::Resume { table } => self.resume(table.as_ref()),
 
             Request::Poll(poll) => self.poll(poll),
+            Request::CutJob { attempt, edges } => self.cut_job(attempt, edges),
             Request::Finish(finish) => self.finish(finish),
             Request::Publish {
                 job,
@@ -99,6 +101,7 @@ impl Draft {
 
             Request::Renew(watcher) => self.renew(*watcher),
             Request::TakeOver { watcher, counter, by } => self.take_over(*watcher, *counter, *by),
+            Request::Expire { watcher, attempts } => self.expire(*watcher, attempts),
             Request::Rewatch { watcher, attempts } => self.rewatch(*watcher, attempts),
 
             Request::ReportAside { moved, nothing } => self.report_aside(moved, nothing),

@@ -146,6 +146,9 @@ fn the_stories_reach_every_part_of_the_state() {
         "paused table",
         "put off",
         "backoff",
+        "cut",
+        "lost",
+        "alone",
     ];
     for number in 0..6_000 {
         let request = next_request(&state, number);
@@ -205,6 +208,13 @@ fn is_reached(state: &State, part: &str) -> bool {
         "paused root" => state.paused,
         "paused table" => any_table(&|table| table.paused),
         "put off" => any_table(&|table| table.put_off.len() > 1),
+        "lost" => any_job(&|job| job.ranges.iter().any(|range| !range.lost.is_empty())),
+        "alone" => any_job(&|job| {
+            job.ranges
+                .iter()
+                .any(|range| range.alone && range.lease().is_some())
+        }),
+        "cut" => any_job(&|job| job.ranges.len() > 1 && job.finished().next().is_some()),
         "backoff" => any_job(&|job| job.ranges().any(|(_, range)| range.backoff.is_some())),
         other => panic!("no such part: {other}"),
     }

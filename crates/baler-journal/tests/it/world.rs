@@ -39,7 +39,7 @@ impl Draw {
 /// Something that might be asked now; `Tick` where there is nothing to ask about.
 pub(crate) fn next_request(state: &State, number: u64) -> Request {
     let mut draw = Draw(number);
-    let asked = match draw.below(27) {
+    let asked = match draw.below(28) {
         0 => Some(create_table(&mut draw)),
         1..=6 => add_files(state, &mut draw),
         7..=9 => Some(poll(&mut draw)),
@@ -57,6 +57,7 @@ pub(crate) fn next_request(state: &State, number: u64) -> Request {
         22 => watching(state, &mut draw),
         23 => Some(Request::ApplyRetention(table_name(0))),
         24 => Some(pause_or_resume(state, &mut draw)),
+        25 => cut(state, &mut draw),
         _ => state
             .jobs
             .keys()
@@ -241,11 +242,13 @@ fn poll(draw: &mut Draw) -> Request {
         lock: "_baler/lock".into(),
     };
     Request::Poll(Poll {
-        worker: WorkerId::from("worker"),
+        worker: WorkerId::from(["one", "two", "three"][draw.below(3) as usize]),
         watcher: WatcherId(u128::from(1 + draw.below(3))),
         embedded: draw.below(2) == 0,
         host: Some(host).filter(|_| draw.below(2) == 0),
         slots: 1 + draw.below(2) as usize,
+        memory_bytes: Some(draw.below(200 << 20)).filter(|_| draw.below(4) == 0),
+        isolates: draw.below(4) > 0,
         scope: Scope::default(),
     })
 }
@@ -265,12 +268,30 @@ fn leased<'a>(state: &'a State, draw: &mut Draw, publishing: bool) -> Option<(&'
     draw.one_of(attempts.filter(|(_, attempt)| (attempt.range == RangeId::Publish) == publishing))
 }
 
+fn cut(state: &State, draw: &mut Draw) -> Option<Request> {
+    let (_, attempt) = leased(state, draw, false)?;
+    let low = draw.below(100) as u8;
+    Some(Request::CutJob {
+        attempt,
+        edges: vec![vec![low + 1], vec![low + 1, 7]],
+    })
+}
+
+/// All rows of a job that was cut are in its first range.
 fn finish(state: &State, draw: &mut Draw) -> Option<Request> {
     let (job, attempt) = leased(state, draw, false)?;
-    let read = |file: &Arc<File>| InputRead {
-        rows: file.rows,
-        copied: 0,
-        digest: file.digest.unwrap_or(Digest(5)),
+    let has_rows = attempt.range == RangeId::Keys(0);
+    let read = |file: &Arc<File>| match has_rows {
+        true => InputRead {
+            rows: file.rows,
+            copied: 0,
+            digest: file.digest.unwrap_or(Digest(5)),
+        },
+        false => InputRead {
+            rows: 0,
+            copied: 0,
+            digest: Digest(0),
+        },
     };
     let reads: Vec<InputRead> = job.inputs.iter().map(read).collect();
     let dropped = Dropped {
@@ -278,7 +299,7 @@ fn finish(state: &State, draw: &mut Draw) -> Option<Request> {
         rows: 1,
         digest: Digest(3),
     };
-    let drops = Vec::from_iter(Some(dropped).filter(|_| job.merge.is_keyed()));
+    let drops = Vec::from_iter(Some(dropped).filter(|_| has_rows && job.merge.is_keyed()));
     let dropped: Digest = drops.iter().map(|dropped| dropped.digest).sum();
     let digest: Digest = reads.iter().map(|read| read.digest).sum();
     let output = Output {
@@ -299,7 +320,7 @@ fn finish(state: &State, draw: &mut Draw) -> Option<Request> {
     };
     let finished = Finished {
         token: attempt.token,
-        outputs: vec![output],
+        outputs: Vec::from_iter(Some(output).filter(|_| has_rows)),
         reads,
         drops,
         copied: None,
@@ -341,6 +362,8 @@ fn release(state: &State, draw: &mut Draw) -> Option<Request> {
         ReleaseReason::StoreFault("503".into()),
         ReleaseReason::InputFault("footer".into()),
         ReleaseReason::InputFault("page 3".into()),
+        ReleaseReason::ChildDied("signal 9".into()),
+        ReleaseReason::Stalled,
     ];
     let why = draw.one_of(reasons)?;
     Some(Request::Release {
@@ -444,8 +467,15 @@ fn sweep(state: &State, draw: &mut Draw) -> Option<Request> {
 
 fn watching(state: &State, draw: &mut Draw) -> Option<Request> {
     let (id, watcher) = draw.one_of(&state.watchers)?;
-    Some(match draw.below(3) {
+    Some(match draw.below(4) {
         0 => Request::Renew(*id),
+        3 => {
+            let (_, attempt) = leased(state, draw, false)?;
+            Request::Expire {
+                watcher: *id,
+                attempts: vec![attempt],
+            }
+        }
         1 => Request::TakeOver {
             watcher: *id,
             counter: watcher.counter,

@@ -11,9 +11,11 @@ mod native;
 mod planning;
 mod tables;
 
+mod admission;
 mod agenda;
 mod pausing;
 mod queue;
+mod routing;
 mod shards;
 mod turns;
 
@@ -21,8 +23,10 @@ mod completion;
 mod drops;
 mod faults;
 mod leases;
+mod losses;
 mod proof;
 mod publishing;
+mod ranges;
 
 mod collection;
 mod pins;

@@ -17,6 +17,7 @@ impl World {
         let job = match event {
             Event::RangeLeased { job, .. }
             | Event::RangeFinished { job, .. }
+            | Event::JobCut { job, .. }
             | Event::JobCompacted { job }
             | Event::JobPublished { job, .. }
             | Event::JobCommitted { job }

@@ -173,6 +173,7 @@ impl World {
             output_level: crate::file::Level(1),
             why: Why::SmallFiles,
             drops: None,
+            alone: false,
         });
         Ok(())
     }

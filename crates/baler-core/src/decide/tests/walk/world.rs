@@ -67,6 +67,9 @@ pub(super) struct World {
     /// Versions that outsiders destroyed.
     pub(super) destroyed: BTreeSet<(FilePath, Arc<str>)>,
     pub(super) ended: BTreeSet<crate::ids::JobId>,
+    /// Whether those who go astray at an edge take the last key before it too, or leave the first one out. Rows that one
+    /// loses and another doubles in the same input would pass, where nobody has its digest on record.
+    pub(super) takes_too_much: bool,
     decide: Decide,
     entries: Vec<Batch>,
     written: StoreTime,
@@ -91,6 +94,7 @@ impl World {
             harmed: BTreeSet::new(),
             destroyed: BTreeSet::new(),
             ended: BTreeSet::new(),
+            takes_too_much: seed.is_multiple_of(2),
             decide,
             entries: Vec::new(),
             written: StoreTime { unix_ms: 1_000 },
