@@ -5,6 +5,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use crate::agenda::Tenant;
+use crate::external::CatalogVersion;
 use crate::file::{File, FilePath, Identity, Level};
 use crate::ids::{
     JobId, JournalId, Partition, PinId, RangeId, Sequence, TableName, Token, WatcherId, WorkerId,
@@ -204,7 +205,8 @@ pub enum Event {
         /// What it made.
         finished: Finished,
     },
-    /// The outputs took the inputs' place in the state; they must now be published.
+    /// All ranges are finished. In a plain table the outputs took the inputs' place in the state, and must now be published;
+    /// with an external catalog the commit there is due.
     JobCompacted {
         /// The job.
         job: JobId,
@@ -222,6 +224,27 @@ pub enum Event {
     JobCommitted {
         /// The job.
         job: JobId,
+    },
+    /// A commit in the external catalog will be tried, on this version and no other.
+    CommitTry {
+        /// Of this job.
+        job: JobId,
+        /// The version.
+        base: CatalogVersion,
+    },
+    /// Nobody but an operator can say whether a job's commit landed.
+    CommitStuck {
+        /// The job.
+        job: JobId,
+        /// Why, in words.
+        reason: Arc<str>,
+    },
+    /// The external catalog refused the job, and none of its tries landed.
+    JobFailed {
+        /// The job.
+        job: JobId,
+        /// Why, in words.
+        reason: Arc<str>,
     },
     /// The job ended without effect.
     JobCancelled {

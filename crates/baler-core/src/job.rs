@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use crate::external::Tries;
 use crate::file::{Digest, File, FilePath, KeyRange, Level};
 use crate::ids::{JobId, JournalId, Partition, RangeId, Sequence, TableName, Token};
 use crate::lease::Lease;
@@ -17,8 +18,10 @@ pub use crate::range::{Backoff, Edge, Range, RangeStatus, Span};
 /// Where a job stands.
 ///
 /// ```text
+///                                 the catalog refused
+///                        ┌────────────────▶ Failed        (final)
 ///  Open ───────────▶ Compacted ───────────▶ Committed     (final)
-///   │   last range       │      published
+///   │   last range       │      published, or in the external catalog
 ///   │   finished         │ outputs lost before they were published
 ///   └────────────────────┴────────────────▶ Cancelled     (final)
 /// ```
@@ -26,9 +29,10 @@ pub use crate::range::{Backoff, Edge, Range, RangeStatus, Span};
 /// | step | who causes it |
 /// |---|---|
 /// | → Open | the planner, in a poll; bisection of a failed job |
-/// | Open → Compacted | `Finish` of the last range; in the state the outputs have taken the inputs' place |
+/// | Open → Compacted | `Finish` of the last range; in a plain table the outputs take the inputs' place in the state |
 /// | Open → Committed | the same for a native table, in the same append |
-/// | Compacted → Committed | `Published`: every output is under its final name |
+/// | Compacted → Committed | `Published`: every output is under its final name; or the external catalog holds the commit |
+/// | Compacted → Failed | the external catalog refused, and it is proved that no try landed |
 /// | → Cancelled | inputs gone, changed or expired, bisected, outputs lost, table dropped, an operator, a full queue |
 ///
 /// A final state never changes again: such a job leaves the table of jobs, and only a summary of it stays.
@@ -36,12 +40,15 @@ pub use crate::range::{Backoff, Edge, Range, RangeStatus, Span};
 pub enum JobStatus {
     /// Planned or running: look at its ranges.
     Open,
-    /// The outputs are durable and stand in the state; they are being published.
+    /// The outputs are durable. In a plain table they stand in the state and are being published; with an external catalog the
+    /// inputs stand there until the catalog holds the commit.
     Compacted,
     /// Done.
     Committed,
     /// Ended without effect.
     Cancelled,
+    /// The external catalog refused it.
+    Failed,
 }
 
 /// The decision to replace these files by a merge of them.
@@ -67,8 +74,10 @@ pub struct Job {
     pub status: JobStatus,
     /// Stretches of its key space, in key order, without gaps.
     pub ranges: Vec<Range>,
-    /// The publishing of its outputs, in a plain table.
+    /// The publishing of its outputs, in a plain table; with an external catalog, its commit there.
     pub publish: Range,
+    /// What was tried in the external catalog.
+    pub tries: Option<Tries>,
     /// The entry that planned it.
     pub planned: Sequence,
     /// Reported faults of its inputs.
@@ -103,7 +112,7 @@ impl Job {
         part: u32,
     ) -> FilePath {
         match catalog {
-            Catalog::Native => attempt.native_output(journal, &self.table, part),
+            Catalog::Native | Catalog::External => attempt.native_output(journal, &self.table, part),
             Catalog::InPlace | Catalog::Output { .. } => attempt.output(journal, &self.partition, part),
         }
     }
@@ -344,11 +353,14 @@ pub struct JobSummary {
     pub table: TableName,
     /// Its partition.
     pub partition: Partition,
-    /// `Committed` or `Cancelled`.
+    /// `Committed`, `Cancelled` or `Failed`.
     pub status: JobStatus,
     /// Why it was cancelled.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cancelled: Option<CancelReason>,
+    /// Why it failed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failed: Option<Arc<str>>,
     /// Files that were replaced.
     pub files_in: u64,
     /// Files that replaced them.

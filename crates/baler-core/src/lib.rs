@@ -18,6 +18,7 @@ pub mod limits;
 pub mod time;
 
 pub mod agenda;
+pub mod external;
 pub mod file;
 pub mod garbage;
 pub mod job;

@@ -5,6 +5,7 @@ use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 use crate::event::{Quarantined, ReleaseReason};
+use crate::external::{CatalogVersion, CommitOutcome};
 use crate::file::{File, FilePath, Identity, Level};
 use crate::ids::{
     JobId, JournalId, Partition, PinId, RangeId, Sequence, TableName, Token, WatcherId, WorkerId,
@@ -110,6 +111,25 @@ pub enum Request {
         token: Token,
         /// What each output is now, in order; `None` for one that is nowhere to be found.
         identities: Vec<Option<Identity>>,
+    },
+    /// A job of a table with an external catalog is to be committed there. Nothing is tried before this is answered with
+    /// `MayCommit`, and nothing on another version. Whoever was told that another was first asks again with a newer one.
+    BeginCommit(BeginCommit),
+    /// What became of that.
+    ReportCommit {
+        /// The job.
+        job: JobId,
+        /// The lease on its commit.
+        token: Token,
+        /// What became of it.
+        outcome: CommitOutcome,
+    },
+    /// An operator has looked whether a commit landed that nobody else can tell about.
+    SettleCommit {
+        /// The job.
+        job: JobId,
+        /// Whether the catalog holds it.
+        landed: bool,
     },
     /// An attempt ends without a result.
     Release {
@@ -270,6 +290,21 @@ impl Scope {
     }
 }
 
+/// A process that can reach a table's external catalog wants to commit a job there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BeginCommit {
+    /// The job; `State::commits_due` names those that wait.
+    pub job: JobId,
+    /// The version of the catalog that the commit will build on.
+    pub base: CatalogVersion,
+    /// Who does it.
+    pub worker: WorkerId,
+    /// The same, as a watcher: it answers for itself.
+    pub watcher: WatcherId,
+    /// How its death can be seen on its machine.
+    pub host: Option<HostLock>,
+}
+
 /// A range is merged, and everything it wrote is durable.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finish {
@@ -301,7 +336,11 @@ pub enum Reply {
         /// The job's summary, if this committed it.
         committed: Option<JobSummary>,
     },
-    /// A job is published and so committed.
+    /// A commit may be tried in the external catalog, on the version that was named; the lease is on `RangeId::Publish`.
+    MayCommit(Grant),
+    /// The external catalog refused the job, and it has ended.
+    JobFailed(JobId),
+    /// A job is published, or in the external catalog, and so committed.
     Committed(JobSummary),
     /// The job was cancelled, because something it stands on has changed.
     JobCancelled(JobId),

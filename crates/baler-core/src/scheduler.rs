@@ -84,7 +84,9 @@ fn jobs_in<'a>(state: &'a State, scope: &'a Scope) -> impl Iterator<Item = &'a J
     let jobs = state.jobs.values().map(AsRef::as_ref);
     jobs.filter(|job: &&Job| {
         let takes = || job.status == JobStatus::Compacted || scope.takes(job.level(), job.bytes());
-        scope.covers(&job.table, &job.partition) && takes() && !state.is_paused(&job.table)
+        // Who can reach an external catalog is not known here: it asks by itself.
+        let elsewhere = || job.status == JobStatus::Compacted && state.has_external_catalog(&job.table);
+        scope.covers(&job.table, &job.partition) && takes() && !elsewhere() && !state.is_paused(&job.table)
     })
 }
 
@@ -96,14 +98,16 @@ fn in_order(state: &State, mut jobs: Vec<&Job>) -> VecDeque<(JobId, RangeId)> {
 }
 
 fn granted_now<'a>(state: &'a State, job: &'a Job) -> impl Iterator<Item = RangeId> + 'a {
-    let waits = |range: &Range| {
-        range
-            .backoff
-            .is_some_and(|backoff| left(state, &backoff).is_some())
-    };
     free_ranges_of(job)
-        .filter(move |(_, range)| !waits(range))
+        .filter(|(_, range)| !is_backed_off(state, range))
         .map(|(id, _)| id)
+}
+
+/// Whether the store failed under it a short while ago.
+pub(crate) fn is_backed_off(state: &State, range: &Range) -> bool {
+    range
+        .backoff
+        .is_some_and(|backoff| left(state, &backoff).is_some())
 }
 
 fn free_ranges_of(job: &Job) -> impl Iterator<Item = (RangeId, &Range)> {

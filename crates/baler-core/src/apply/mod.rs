@@ -13,6 +13,7 @@ pub(crate) use jobs::summary;
 use std::sync::Arc;
 
 use crate::event::{Batch, Event};
+use crate::external::Tries;
 use crate::garbage::Stage;
 use crate::ids::{RangeId, Sequence, Token};
 use crate::lease::Lease;
@@ -123,6 +124,15 @@ pub fn apply_event(state: &mut State, event: &Event) {
         Event::JobCompacted { job } => state.compact_job(*job),
         Event::JobPublished { job, identities, .. } => state.publish_job(*job, identities),
         Event::JobCommitted { job } => state.commit_job(*job),
+        Event::CommitTry { job, base } => {
+            let job = state.job_mut(*job);
+            job.tries = Some(Tries::with(job.tries.as_ref(), *base));
+        }
+        Event::CommitStuck { job, reason } => {
+            let tries = state.job_mut(*job).tries.as_mut();
+            tries.expect("what was never tried is not stuck").stuck = Some(reason.clone());
+        }
+        Event::JobFailed { job, reason } => state.fail_job(*job, reason),
         Event::JobCancelled { job, why } => state.cancel_job(*job, why),
         Event::WatcherRenewed { watcher } => state.raise_counter(*watcher),
         Event::WatcherTakenOver { watcher, by } => state.pass_leases(|lease| lease.watcher == *watcher, *by),

@@ -14,6 +14,7 @@ use crate::lease::{HostLock, Lease};
 use crate::limits::{INPUT_FAULTS_MAX, OPEN_JOBS_AND_HALVES_MAX};
 use crate::names::Attempt;
 use crate::request::{Finish, Grant, Refusal, Reply};
+use crate::table::Catalog;
 
 impl Draft {
     pub(super) fn finish(&mut self, finish: &Finish) -> Answer {
@@ -59,19 +60,24 @@ impl Draft {
         if let Err(error) = proof::check_job(&merged) {
             return self.abandon_unproved(&merged, error);
         }
-        if !plain {
-            self.emit(Event::JobCommitted { job: job.id });
-            let committed = self.state.recent.back().map(|summary| summary.as_ref().clone());
-            return Ok(Reply::Finished {
-                publish: None,
-                committed,
-            });
+        Ok(self.complete(&job, &attempt, &catalog, host))
+    }
+
+    /// All ranges are finished and proved. Where the journal is the catalog that is the commit.
+    fn complete(&mut self, job: &Job, attempt: &Attempt, catalog: &Catalog, host: Option<HostLock>) -> Reply {
+        let (mut publish, mut committed) = (None, None);
+        match catalog {
+            Catalog::Native => {
+                self.emit(Event::JobCommitted { job: job.id });
+                committed = self.committed(job.id).cloned();
+            }
+            Catalog::External => self.emit(Event::JobCompacted { job: job.id }),
+            Catalog::InPlace | Catalog::Output { .. } => {
+                self.emit(Event::JobCompacted { job: job.id });
+                publish = Some(self.lease_publishing(job, attempt, host));
+            }
         }
-        self.emit(Event::JobCompacted { job: job.id });
-        Ok(Reply::Finished {
-            publish: Some(self.lease_publishing(&job, &attempt, host)),
-            committed: None,
-        })
+        Reply::Finished { publish, committed }
     }
 
     /// Whoever finished the last range publishes, without asking again.
@@ -105,6 +111,9 @@ impl Draft {
             return Ok(Reply::Committed(committed.clone()));
         }
         let leased = self.leased(&attempt)?;
+        if self.state.has_external_catalog(&leased.table) {
+            return Err(Refusal::NothingToPublish(job));
+        }
         if identities.len() != leased.outputs().count() {
             return Err(Refusal::NotProved(
                 "not every output was accounted for".to_owned(),
@@ -201,7 +210,7 @@ impl Draft {
     }
 
     /// A job that was committed lately.
-    fn committed(&self, job: JobId) -> Option<&JobSummary> {
+    pub(super) fn committed(&self, job: JobId) -> Option<&JobSummary> {
         let mut recent = self.state.recent.iter().map(AsRef::as_ref);
         recent.find(|summary: &&JobSummary| summary.id == job && summary.status == JobStatus::Committed)
     }

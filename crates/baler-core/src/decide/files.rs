@@ -239,7 +239,7 @@ fn offer(state: &State, table: &Table, evidence: Sequence, file: &File) -> Offer
     if let Some(live) = table.files.get(path) {
         return match () {
             () if live.identity == file.identity => Offer::Known,
-            () if ours && table.spec.catalog == Catalog::Native => Offer::Known,
+            () if ours && !table.spec.catalog.publishes() => Offer::Known,
             () if live.added > evidence || table.held.contains_key(path) => Offer::Later,
             () => Offer::Overwritten,
         };

@@ -2,6 +2,7 @@
 //! took them. A refusal is a reply without events, but for one: a result that is not proved ends its attempt.
 
 mod collection;
+mod committing;
 mod completion;
 mod cutting;
 mod drops;
@@ -92,6 +93,9 @@ impl Draft {
                 token,
                 identities,
             } => self.publish(*job, *token, identities),
+            Request::BeginCommit(begin) => self.begin_commit(begin),
+            Request::ReportCommit { job, token, outcome } => self.report_commit(*job, *token, outcome),
+            Request::SettleCommit { job, landed } => self.settle_commit(*job, *landed),
             Request::Release {
                 attempt,
                 why,

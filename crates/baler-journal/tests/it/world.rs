@@ -3,13 +3,14 @@
 use std::sync::Arc;
 
 use baler_core::event::{Event, Quarantined, ReleaseReason};
+use baler_core::external::{CatalogVersion, CommitOutcome, History};
 use baler_core::file::{Digest, File, FilePath, Identity, KeyRange, Level, Origin, Place};
 use baler_core::garbage::Stage;
 use baler_core::ids::{JobId, Partition, RangeId, Sequence, TableName, WatcherId, WorkerId};
-use baler_core::job::{Dropped, Finished, InputRead, Job, Output};
+use baler_core::job::{Dropped, Finished, InputRead, Job, JobStatus, Output};
 use baler_core::lease::HostLock;
 use baler_core::names::Attempt;
-use baler_core::request::{Finish, Grace, Poll, Request, Scope};
+use baler_core::request::{BeginCommit, Finish, Grace, Poll, Request, Scope};
 use baler_core::state::{State, Table};
 use baler_core::table::{
     Catalog, Codec, Expire, Leveled, MergeSpec, Policy, Replaced, Rewritten, Rule, SortColumn, TableSpec,
@@ -39,7 +40,7 @@ impl Draw {
 /// Something that might be asked now; `Tick` where there is nothing to ask about.
 pub(crate) fn next_request(state: &State, number: u64) -> Request {
     let mut draw = Draw(number);
-    let asked = match draw.below(28) {
+    let asked = match draw.below(32) {
         0 => Some(create_table(&mut draw)),
         1..=6 => add_files(state, &mut draw),
         7..=9 => Some(poll(&mut draw)),
@@ -58,6 +59,7 @@ pub(crate) fn next_request(state: &State, number: u64) -> Request {
         23 => Some(Request::ApplyRetention(table_name(0))),
         24 => Some(pause_or_resume(state, &mut draw)),
         25 => cut(state, &mut draw),
+        26..=29 => commit(state, &mut draw),
         _ => state
             .jobs
             .keys()
@@ -80,10 +82,10 @@ fn pause_or_resume(state: &State, draw: &mut Draw) -> Request {
 }
 
 fn table_name(number: u64) -> TableName {
-    TableName::from(["native", "in-place", "output", "keyed", "store"][number as usize])
+    TableName::from(["native", "in-place", "output", "keyed", "store", "external"][number as usize])
 }
 
-const TABLES: u64 = 5;
+const TABLES: u64 = 6;
 
 /// A table of each kind, as no root would have them beside each other.
 pub(crate) fn all_tables() -> Vec<Event> {
@@ -95,7 +97,11 @@ pub(crate) fn all_tables() -> Vec<Event> {
 }
 
 fn create_table(draw: &mut Draw) -> Request {
-    let number = draw.below(TABLES);
+    create(draw.below(TABLES))
+}
+
+/// Begins the table of that number: 0 is native, 5 has an external catalog.
+pub(crate) fn create(number: u64) -> Request {
     Request::CreateTable {
         table: table_name(number),
         spec: spec(number),
@@ -105,6 +111,7 @@ fn create_table(draw: &mut Draw) -> Request {
 fn spec(number: u64) -> Arc<TableSpec> {
     let catalog = match number {
         1 | 4 => Catalog::InPlace,
+        5 => Catalog::External,
         2 => Catalog::Output {
             source: "file:///data/é".into(),
         },
@@ -266,6 +273,51 @@ fn leased<'a>(state: &'a State, draw: &mut Draw, publishing: bool) -> Option<(&'
             .collect::<Vec<_>>()
     });
     draw.one_of(attempts.filter(|(_, attempt)| (attempt.range == RangeId::Publish) == publishing))
+}
+
+/// Commits in an external catalog, of which nobody knows more than the state does.
+fn commit(state: &State, draw: &mut Draw) -> Option<Request> {
+    let is_due = |job: &&Arc<Job>| {
+        let table = state.tables.get(&job.table);
+        let external = table.is_some_and(|table| table.spec.catalog == Catalog::External);
+        external && job.status == JobStatus::Compacted
+    };
+    let job = draw.one_of(state.jobs.values().filter(is_due))?;
+    let tries = job.tries.as_ref();
+    let newest = tries.map_or(3, |tries| tries.newest.0);
+    if tries.is_some_and(|tries| tries.stuck.is_some()) {
+        let landed = draw.below(2) == 0;
+        return Some(Request::SettleCommit { job: job.id, landed });
+    }
+    let Some(lease) = job.publish.lease().filter(|_| draw.below(4) > 0) else {
+        return Some(Request::BeginCommit(BeginCommit {
+            job: job.id,
+            base: CatalogVersion(newest + draw.below(3)),
+            worker: "committer".into(),
+            watcher: WatcherId(7),
+            host: None,
+        }));
+    };
+    let reason: Arc<str> = "so it is".into();
+    let history = History {
+        after: CatalogVersion(draw.below(5)),
+        until: CatalogVersion(newest + 1),
+    };
+    let outcomes = [
+        CommitOutcome::Committed,
+        CommitOutcome::Unknown {
+            reason: reason.clone(),
+        },
+        CommitOutcome::HistoryCut {
+            reason: reason.clone(),
+        },
+        CommitOutcome::Refused { reason, history },
+    ];
+    Some(Request::ReportCommit {
+        job: job.id,
+        token: lease.token,
+        outcome: draw.one_of(outcomes)?,
+    })
 }
 
 fn cut(state: &State, draw: &mut Draw) -> Option<Request> {
@@ -471,8 +523,9 @@ fn watching(state: &State, draw: &mut Draw) -> Option<Request> {
         0 => Request::Renew(*id),
         3 => {
             let (_, attempt) = leased(state, draw, false)?;
+            let lease = state.jobs.get(&attempt.job)?.range(attempt.range)?.lease()?;
             Request::Expire {
-                watcher: *id,
+                watcher: lease.watcher,
                 attempts: vec![attempt],
             }
         }

@@ -21,6 +21,7 @@ mod turns;
 
 mod completion;
 mod drops;
+mod external;
 mod faults;
 mod leases;
 mod losses;

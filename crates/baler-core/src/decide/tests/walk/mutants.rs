@@ -3,6 +3,7 @@
 use super::super::fixtures::{NATIVE, output_of};
 use super::{Decide, walk};
 use crate::decide::{Decision, decide};
+use crate::external::{CatalogVersion, CommitOutcome, History};
 use crate::file::Digest;
 use crate::ids::{Sequence, TableName};
 use crate::names::Attempt;
@@ -88,6 +89,22 @@ fn ranges_are_not_added_up(state: &State, request: &Request) -> Decision {
         }
     }
     decide(&state, request)
+}
+
+/// A catalog that refuses is believed without proof.
+fn gives_up_without_proof(state: &State, request: &Request) -> Decision {
+    let mut request = request.clone();
+    if let Request::ReportCommit {
+        outcome: CommitOutcome::Refused { history, .. },
+        ..
+    } = &mut request
+    {
+        *history = History {
+            after: CatalogVersion(0),
+            until: CatalogVersion(u64::MAX),
+        };
+    }
+    decide(state, &request)
 }
 
 /// Nobody looks whether the inputs are still there.
@@ -198,6 +215,7 @@ found_out!(
     stale_evidence,
     no_proof,
     ranges_are_not_added_up,
+    gives_up_without_proof,
     no_source_check,
     collector_ignores_jobs,
     collector_ignores_pins,

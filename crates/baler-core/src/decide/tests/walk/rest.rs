@@ -23,6 +23,7 @@ impl World {
                 self.release(attempt, ReleaseReason::Drained, vec![])?;
             }
             self.finish_everything()?;
+            self.commit_everything()?;
             self.look_at_everything()?;
             self.collect_everything()?;
             self.pass(Millis(GRACE.0 + 50_000))?;

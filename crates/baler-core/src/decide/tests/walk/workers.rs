@@ -2,10 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use super::super::fixtures::{CHIEF, DEPUTY, LONER, NATIVE, a_poll, output_of, published};
+use super::super::fixtures::{CHIEF, DEPUTY, LONER, a_poll, output_of, published};
 use super::Verdict;
 use super::outsiders::staged_objects;
-use super::world::{Atom, Try, World, digest};
+use super::world::{Atom, Try, World, digest, is_plain};
 use crate::event::{Quarantined, ReleaseReason};
 use crate::file::{Digest, Identity};
 use crate::ids::{RangeId, Sequence, WatcherId};
@@ -107,7 +107,7 @@ impl World {
             rows.pop();
         }
         let attempt = tried.grant.attempt();
-        let plain = job.table.as_str() != NATIVE;
+        let plain = is_plain(&job.table);
         let cut = rows.len() / (1 + self.any(2));
         let parts = [rows[..cut].to_vec(), rows[cut..].to_vec()];
         let parts = parts.into_iter().filter(|part| !part.is_empty());
@@ -155,8 +155,8 @@ impl World {
             finished.token = self.pick(&tokens).expect("this one at least");
         }
         let now = |path| self.disk.get(path).map(|object| object.identity.clone());
-        let native = job.table.as_str() == NATIVE;
-        let inputs_now = (!native).then(|| job.inputs.iter().map(|input| now(&input.path)).collect());
+        let inputs_now =
+            is_plain(&job.table).then(|| job.inputs.iter().map(|input| now(&input.path)).collect());
         let request = Request::Finish(Finish {
             job: job.id,
             range: tried.grant.range,
