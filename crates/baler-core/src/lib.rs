@@ -38,6 +38,7 @@ pub mod versions;
 pub mod admission;
 pub mod invariants;
 pub mod planner;
+pub mod pressure;
 pub mod scheduler;
 
 pub use apply::apply;

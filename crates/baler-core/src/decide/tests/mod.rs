@@ -14,6 +14,7 @@ mod tables;
 mod admission;
 mod agenda;
 mod pausing;
+mod pressure;
 mod queue;
 mod routing;
 mod shards;
