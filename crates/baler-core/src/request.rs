@@ -314,7 +314,8 @@ pub struct Finish {
     pub range: RangeId,
     /// What was made, with the token that proves the right to.
     pub finished: Finished,
-    /// For plain tables: what a HEAD of each input, begun after the merge, says. `None` is a 404.
+    /// For plain tables: what a HEAD of each input, begun after the merge, says. `None` is a 404. Only the last range of a
+    /// job to be finished needs it: whoever is told that it lacks sends its result again with it.
     pub inputs_now: Option<Vec<Option<Identity>>>,
 }
 

@@ -73,6 +73,15 @@ pub fn backed_off_for(state: &State, scope: &Scope) -> Option<Millis> {
     waiting.filter_map(|backoff| left(state, &backoff)).min()
 }
 
+/// The same for commits in external catalogs.
+pub fn commits_backed_off_for(state: &State) -> Option<Millis> {
+    let jobs = state.jobs.values();
+    let external = jobs.filter(|job| state.has_external_catalog(&job.table) && !state.is_paused(&job.table));
+    let waiting = external.filter(|job| job.publish.is_free());
+    let waits = waiting.filter_map(|job| left(state, &job.publish.backoff?));
+    waits.min()
+}
+
 /// Those behind the one that came last, then the others.
 pub(crate) fn rotated(tenants: BTreeSet<Tenant>, last: &Tenant) -> Vec<Tenant> {
     let (before, mut order): (Vec<_>, Vec<_>) = tenants.into_iter().partition(|tenant| tenant <= last);

@@ -31,8 +31,14 @@ impl Draft {
             return Err(no_such_lease(&attempt));
         }
         let catalog = self.table(&job.table)?.spec.catalog.clone();
-        let plain = catalog.publishes();
-        let inputs_now = inputs_now(&job, finish.inputs_now.as_deref(), plain)?;
+        let others = job
+            .ranges()
+            .filter(|(range, _)| ![attempt.range, RangeId::Publish].contains(range));
+        let is_last = others
+            .map(|(_, range)| range)
+            .all(|range| range.finished().is_some());
+        let needed = catalog.publishes() && is_last;
+        let inputs_now = inputs_now(&job, finish.inputs_now.as_deref(), needed)?;
         let journal = self
             .state
             .journal
@@ -338,14 +344,15 @@ fn lease_of<'a>(job: &'a Job, attempt: &Attempt) -> &'a Lease {
         .expect("it was leased until now")
 }
 
-/// What a HEAD of each input says. Without it nothing replaces a file of a plain table: others write there.
+/// What a HEAD of each input says. Without it nothing replaces a file of a plain table: others write there. One after the
+/// last range says it for all.
 fn inputs_now<'a>(
     job: &Job,
     now: Option<&'a [Option<Identity>]>,
-    plain: bool,
+    needed: bool,
 ) -> Result<&'a [Option<Identity>], Refusal> {
     let now = now.unwrap_or_default();
-    let complete = now.len() == job.inputs.len() || (!plain && now.is_empty());
+    let complete = now.len() == job.inputs.len() || (!needed && now.is_empty());
     let missing = || Refusal::NotProved("not every input was looked at again after the merge".to_owned());
     complete.then_some(now).ok_or_else(missing)
 }

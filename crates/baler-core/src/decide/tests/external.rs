@@ -8,6 +8,7 @@ use crate::ids::{JobId, RangeId, Token, WatcherId};
 use crate::job::JobStatus;
 use crate::limits::{SHED_PUT_OFF, STORE_BACKOFF_FIRST};
 use crate::request::{BeginCommit, Refusal, Reply, Request};
+use crate::scheduler::commits_backed_off_for;
 use crate::table::{Catalog, Rule, TableSpec};
 use crate::time::Millis;
 
@@ -308,7 +309,9 @@ fn an_unknown_outcome_is_looked_at_again_later() {
     let request = report(&story, unknown());
     let story = story.when(request).only_once().go_on();
     assert_eq!(story.state.commits_due(), [JobId(1)], "it rests");
+    assert_eq!(commits_backed_off_for(&story.state), Some(STORE_BACKOFF_FIRST));
     let story = story.later(STORE_BACKOFF_FIRST);
+    assert_eq!(commits_backed_off_for(&story.state), None);
     assert_eq!(story.state.commits_due(), [JobId(0), JobId(1)]);
     let back = Refusal::BaseGoesBack {
         job: JobId(0),

@@ -256,6 +256,33 @@ fn whoever_finishes_the_last_range_publishes_the_outputs_of_all() {
     assert_eq!(story.after(request).live(PLACE).len(), 3);
 }
 
+/// A look at every input for every range would cost more requests than it is worth: the last one says it for all.
+#[test]
+fn only_the_last_range_has_to_look_at_the_inputs_again() {
+    let blind = |story: &Story, range, rows| Finish {
+        inputs_now: None,
+        ..read(story, range, rows)
+    };
+    let mut story = all_leased(PLACE);
+    for (range, rows) in [(1, [4, 4]), (2, [3, 3])] {
+        let blind = blind(&story, range, rows);
+        story = story.after(Request::Finish(blind));
+    }
+    assert_eq!(story.job(0).finished().count(), 2);
+    let last = blind(&story, 0, [3, 3]);
+    story
+        .clone()
+        .when(Request::Finish(last))
+        .nothing()
+        .not_proved("looked at");
+    let changed = Finish {
+        inputs_now: Some(vec![Some(version("1")), Some(version("2"))]),
+        ..read(&story, 0, [3, 3])
+    };
+    let told = story.when(Request::Finish(changed));
+    assert_eq!(told.decision.reply, Reply::JobCancelled(JobId(0)));
+}
+
 /// Every range is right in itself: only the sum shows it.
 #[test]
 fn a_key_that_fell_into_no_range_or_into_two_is_refused() {

@@ -46,7 +46,7 @@ impl World {
                 }
             }
             Event::FilesExpired { table, paths, .. } => return self.rows_expire(table, paths),
-            Event::RangeFinished { job, .. } => return self.inputs_are_there(*job),
+            Event::JobCompacted { job } => return self.inputs_are_there(*job),
             _ => {}
         }
         Ok(())
