@@ -88,7 +88,7 @@ fn a_smaller_one_passes_what_does_not_fit() {
 fn a_job_larger_than_any_memory_goes_to_who_has_nothing_else_to_do() {
     let story = jobs(&[900 * MB, 10 * MB]);
     let small = room_for(&story, &[1]);
-    let told = story.clone().when(asking(5, small));
+    let told = story.when(asking(5, small));
     assert_eq!(granted(&told), [0], "and it gets nothing beside it");
     let busy = told.go_on();
     let attempt = busy.attempt(0);

@@ -190,7 +190,7 @@ fn a_refused_commit_fails_the_job_and_gives_the_inputs_back() {
     let output = story.job(0).outputs().next().unwrap().path.clone();
     let request = report(&story, refused(7, 8));
     let told = story
-        .when(request.clone())
+        .when(request)
         .only_once()
         .replies(Reply::JobFailed(JobId(0)));
     let story = told.go_on();
