@@ -5,6 +5,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use crate::agenda::Tenant;
+use crate::external::CatalogVersion;
 use crate::file::{File, FilePath, Identity, Level};
 use crate::ids::{
     JobId, JournalId, Partition, PinId, RangeId, Sequence, TableName, Token, WatcherId, WorkerId,
@@ -12,6 +13,7 @@ use crate::ids::{
 use crate::job::{CancelReason, DropsBefore, Finished, Why};
 use crate::lease::HostLock;
 use crate::names::Attempt;
+use crate::range::Edge;
 use crate::table::TableSpec;
 use crate::time::{Millis, RowTime, StoreTime};
 
@@ -154,6 +156,9 @@ pub enum Event {
         /// Rows that it may let go for their age.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         drops: Option<DropsBefore>,
+        /// Whether it runs alone, as half of a job that did.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        alone: bool,
     },
     /// A worker may work on a range. The token is where this event stands.
     RangeLeased {
@@ -173,6 +178,16 @@ pub enum Event {
         /// Whose job it is, where the table says how to tell.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         tenant: Tenant,
+        /// Whether the worker can run a merge in a child process.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        isolates: bool,
+    },
+    /// A job that was one range is several. Whoever worked on it goes on with the first; the others are free.
+    JobCut {
+        /// The job.
+        job: JobId,
+        /// Where, in ascending order.
+        edges: Vec<Edge>,
     },
     /// An attempt ended without a result.
     RangeReleased {
@@ -190,7 +205,8 @@ pub enum Event {
         /// What it made.
         finished: Finished,
     },
-    /// The outputs took the inputs' place in the state; they must now be published.
+    /// All ranges are finished. In a plain table the outputs took the inputs' place in the state, and must now be published;
+    /// with an external catalog the commit there is due.
     JobCompacted {
         /// The job.
         job: JobId,
@@ -208,6 +224,27 @@ pub enum Event {
     JobCommitted {
         /// The job.
         job: JobId,
+    },
+    /// A commit in the external catalog will be tried, on this version and no other.
+    CommitTry {
+        /// Of this job.
+        job: JobId,
+        /// The version.
+        base: CatalogVersion,
+    },
+    /// Nobody but an operator can say whether a job's commit landed.
+    CommitStuck {
+        /// The job.
+        job: JobId,
+        /// Why, in words.
+        reason: Arc<str>,
+    },
+    /// The external catalog refused the job, and none of its tries landed.
+    JobFailed {
+        /// The job.
+        job: JobId,
+        /// Why, in words.
+        reason: Arc<str>,
     },
     /// The job ended without effect.
     JobCancelled {
@@ -318,7 +355,8 @@ pub struct Rested {
     pub until: Option<StoreTime>,
 }
 
-/// Why an attempt ended without a result. Only `InputFault` counts against the job.
+/// Why an attempt ended without a result. Against the job counts an `InputFault`, and a `ChildDied` of a range that ran
+/// alone. `TakenOver`, `Stalled` and `Lost` blame nobody, but after two of them a range runs alone: see `Range::lost`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum ReleaseReason {
     /// The worker was asked to stop.
@@ -327,6 +365,10 @@ pub enum ReleaseReason {
     TakenOver,
     /// It renewed but moved nothing.
     Stalled,
+    /// Its watcher, which lives, has not heard of it for the lease time.
+    Lost,
+    /// The child process that did the work died, and the worker lived to say so.
+    ChildDied(Arc<str>),
     /// Something is wrong with the worker's machine: no space, no memory.
     NodeFault(Arc<str>),
     /// The store refused or failed.

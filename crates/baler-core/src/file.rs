@@ -229,15 +229,15 @@ impl File {
     }
 }
 
-mod hex_bytes {
+pub(crate) mod hex_bytes {
     use serde::{Deserialize, Deserializer, Serializer, de::Error};
 
-    pub(super) fn serialize<S: Serializer>(bytes: &[u8], serializer: S) -> Result<S::Ok, S::Error> {
+    pub(crate) fn serialize<S: Serializer>(bytes: &[u8], serializer: S) -> Result<S::Ok, S::Error> {
         let digits: String = bytes.iter().map(|b| format!("{b:02x}")).collect();
         serializer.serialize_str(&digits)
     }
 
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Box<[u8]>, D::Error> {
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Box<[u8]>, D::Error> {
         let digits = std::borrow::Cow::<str>::deserialize(deserializer)?;
         if !digits.is_ascii() || digits.len() % 2 != 0 {
             return Err(D::Error::custom("expected an even number of hexadecimal digits"));

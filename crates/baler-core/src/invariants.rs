@@ -8,6 +8,7 @@ use crate::garbage::Stage;
 use crate::ids::{Sequence, WatcherId};
 use crate::job::{Job, JobStatus};
 use crate::limits;
+use crate::range::Span;
 use crate::state::{State, Table};
 
 /// A predicate over states, with its number and its meaning.
@@ -33,12 +34,12 @@ pub const INVARIANTS: &[Invariant] = &[
     },
     Invariant {
         number: 3,
-        says: "an open job's inputs are live in the same identity",
+        says: "the inputs of a job that has replaced nothing yet are live in the same identity",
         holds: inputs_are_live,
     },
     Invariant {
         number: 4,
-        says: "a compacted job's outputs are live, its inputs consumed",
+        says: "the outputs of a job that is being published are live, its inputs consumed",
         holds: swapped,
     },
     Invariant {
@@ -96,6 +97,16 @@ pub const INVARIANTS: &[Invariant] = &[
         says: "what is put off is live and held by nobody",
         holds: put_off_is_free,
     },
+    Invariant {
+        number: 16,
+        says: "every key lies in exactly one range of a job",
+        holds: ranges_are_whole,
+    },
+    Invariant {
+        number: 17,
+        says: "only what is compacted is tried in an external catalog, and one job of a table at a time",
+        holds: commits_are_single,
+    },
 ];
 
 /// The invariants that this state breaks.
@@ -109,9 +120,9 @@ pub fn broken(state: &State) -> Vec<&'static Invariant> {
 fn held(state: &State) -> bool {
     state.tables.values().all(|table| {
         table.held.iter().all(|(path, job)| {
-            let named = |job: &Job| match job.status {
-                JobStatus::Open => job.inputs.iter().any(|input| input.path == *path),
-                _ => job.outputs().any(|output| output.path == *path),
+            let named = |job: &Job| match state.holds_inputs(job) {
+                true => job.inputs.iter().any(|input| input.path == *path),
+                false => job.outputs().any(|output| output.path == *path),
             };
             table.files.contains_key(path) && state.jobs.get(job).is_some_and(|job| named(job))
         })
@@ -120,7 +131,7 @@ fn held(state: &State) -> bool {
 
 fn inputs_are_disjoint(state: &State) -> bool {
     let mut seen = BTreeSet::new();
-    open_jobs(state).all(|(job, _)| {
+    holding_inputs(state).all(|(job, _)| {
         job.inputs
             .iter()
             .all(|input| seen.insert((&job.table, &input.path)))
@@ -128,7 +139,7 @@ fn inputs_are_disjoint(state: &State) -> bool {
 }
 
 fn inputs_are_live(state: &State) -> bool {
-    open_jobs(state).all(|(job, table)| {
+    holding_inputs(state).all(|(job, table)| {
         job.inputs.iter().all(|input| {
             let live = table.files.get(&input.path);
             live.is_some_and(|live| live.identity == input.identity) && table.held.contains_key(&input.path)
@@ -136,16 +147,13 @@ fn inputs_are_live(state: &State) -> bool {
     })
 }
 
-fn open_jobs(state: &State) -> impl Iterator<Item = (&Job, &Table)> {
-    let open = state.jobs.values().filter(|job| job.status == JobStatus::Open);
+fn holding_inputs(state: &State) -> impl Iterator<Item = (&Job, &Table)> {
+    let open = state.jobs.values().filter(|job| state.holds_inputs(job));
     open.map(|job| (job.as_ref(), &state.tables[&job.table]))
 }
 
 fn swapped(state: &State) -> bool {
-    let compacted = state
-        .jobs
-        .values()
-        .filter(|job| job.status == JobStatus::Compacted);
+    let compacted = state.jobs.values().filter(|job| !state.holds_inputs(job));
     compacted
         .map(|job| (job, &state.tables[&job.table]))
         .all(|(job, table)| {
@@ -271,10 +279,39 @@ fn put_off_is_free(state: &State) -> bool {
     })
 }
 
+fn ranges_are_whole(state: &State) -> bool {
+    state.jobs.values().all(|job| {
+        let spans: Vec<&Span> = job.ranges.iter().map(|range| &range.span).collect();
+        let ends = spans.first().is_some_and(|first| first.from.is_none())
+            && spans.last().is_some_and(|last| last.until.is_none());
+        let met = |pair: &[&Span]| pair[0].until.is_some() && pair[0].until == pair[1].from;
+        let rises = |span: &&Span| match (&span.from, &span.until) {
+            (Some(from), Some(until)) => from < until,
+            _ => true,
+        };
+        ends && spans.windows(2).all(met) && spans.iter().all(rises)
+    })
+}
+
+fn commits_are_single(state: &State) -> bool {
+    let mut tables = BTreeSet::new();
+    state.jobs.values().all(|job| {
+        let external = state.has_external_catalog(&job.table);
+        let tried = job.tries.is_none() || (external && job.status == JobStatus::Compacted);
+        let leased = external && job.publish.lease().is_some();
+        tried && (!leased || tables.insert(&job.table))
+    })
+}
+
 fn bounded(state: &State) -> bool {
     state.jobs.len() <= limits::OPEN_JOBS_AND_HALVES_MAX
         && state.recent.len() <= limits::RECENT_JOBS_MAX
         && state.marks.len() <= limits::TIME_MARKS_MAX
         && state.pins.len() <= limits::PINS_MAX
         && state.tables.len() <= limits::TABLES_MAX
+        && state.jobs.values().all(|job| {
+            let mut ranges = job.ranges.iter();
+            job.ranges.len() <= limits::RANGES_MAX
+                && ranges.all(|range| range.lost.len() <= limits::LOSSES_MAX)
+        })
 }

@@ -5,19 +5,23 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use crate::external::Tries;
 use crate::file::{Digest, File, FilePath, KeyRange, Level};
 use crate::ids::{JobId, JournalId, Partition, RangeId, Sequence, TableName, Token};
 use crate::lease::Lease;
-use crate::limits::{STORE_BACKOFF_FIRST, STORE_BACKOFF_MAX};
 use crate::names::Attempt;
 use crate::table::{Catalog, MergeSpec};
-use crate::time::{Millis, RowTime, TimeRange};
+use crate::time::{RowTime, TimeRange};
+
+pub use crate::range::{Backoff, Edge, Range, RangeStatus, Span};
 
 /// Where a job stands.
 ///
 /// ```text
+///                                 the catalog refused
+///                        ┌────────────────▶ Failed        (final)
 ///  Open ───────────▶ Compacted ───────────▶ Committed     (final)
-///   │   last range       │      published
+///   │   last range       │      published, or in the external catalog
 ///   │   finished         │ outputs lost before they were published
 ///   └────────────────────┴────────────────▶ Cancelled     (final)
 /// ```
@@ -25,9 +29,10 @@ use crate::time::{Millis, RowTime, TimeRange};
 /// | step | who causes it |
 /// |---|---|
 /// | → Open | the planner, in a poll; bisection of a failed job |
-/// | Open → Compacted | `Finish` of the last range; in the state the outputs have taken the inputs' place |
+/// | Open → Compacted | `Finish` of the last range; in a plain table the outputs take the inputs' place in the state |
 /// | Open → Committed | the same for a native table, in the same append |
-/// | Compacted → Committed | `Published`: every output is under its final name |
+/// | Compacted → Committed | `Published`: every output is under its final name; or the external catalog holds the commit |
+/// | Compacted → Failed | the external catalog refused, and it is proved that no try landed |
 /// | → Cancelled | inputs gone, changed or expired, bisected, outputs lost, table dropped, an operator, a full queue |
 ///
 /// A final state never changes again: such a job leaves the table of jobs, and only a summary of it stays.
@@ -35,12 +40,15 @@ use crate::time::{Millis, RowTime, TimeRange};
 pub enum JobStatus {
     /// Planned or running: look at its ranges.
     Open,
-    /// The outputs are durable and stand in the state; they are being published.
+    /// The outputs are durable. In a plain table they stand in the state and are being published; with an external catalog the
+    /// inputs stand there until the catalog holds the commit.
     Compacted,
     /// Done.
     Committed,
     /// Ended without effect.
     Cancelled,
+    /// The external catalog refused it.
+    Failed,
 }
 
 /// The decision to replace these files by a merge of them.
@@ -64,10 +72,12 @@ pub struct Job {
     pub drops: Option<DropsBefore>,
     /// Where it stands. Never a final state here.
     pub status: JobStatus,
-    /// Stretches of its key space.
+    /// Stretches of its key space, in key order, without gaps.
     pub ranges: Vec<Range>,
-    /// The publishing of its outputs, in a plain table.
+    /// The publishing of its outputs, in a plain table; with an external catalog, its commit there.
     pub publish: Range,
+    /// What was tried in the external catalog.
+    pub tries: Option<Tries>,
     /// The entry that planned it.
     pub planned: Sequence,
     /// Reported faults of its inputs.
@@ -80,6 +90,12 @@ impl Job {
     /// The sum of its inputs' lengths.
     pub fn bytes(&self) -> u64 {
         self.inputs.iter().map(|file| file.bytes()).sum()
+    }
+
+    /// The level that it takes files away from: the lowest of its inputs.
+    pub fn level(&self) -> Level {
+        let levels = self.inputs.iter().map(|file| file.level);
+        levels.min().unwrap_or_default()
     }
 
     /// The sum of its inputs' rows.
@@ -96,7 +112,7 @@ impl Job {
         part: u32,
     ) -> FilePath {
         match catalog {
-            Catalog::Native => attempt.native_output(journal, &self.table, part),
+            Catalog::Native | Catalog::External => attempt.native_output(journal, &self.table, part),
             Catalog::InPlace | Catalog::Output { .. } => attempt.output(journal, &self.partition, part),
         }
     }
@@ -110,6 +126,11 @@ impl Job {
             Dropped::EXPIRED => drops.is_some_and(|drops| drops.expired.is_some()),
             _ => false,
         }
+    }
+
+    /// Whether somebody works on it, or has finished a part of it.
+    pub fn is_begun(&self) -> bool {
+        self.ranges.iter().any(|range| !range.is_free())
     }
 
     /// One of its ranges; `None` if it has no such range.
@@ -156,70 +177,6 @@ impl Job {
     pub fn outputs(&self) -> impl Iterator<Item = &Output> {
         self.finished().flat_map(|(_, finished)| &finished.outputs)
     }
-}
-
-/// Part of a job: the unit of lease, checkpoint and fan-out.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub struct Range {
-    /// Where it stands.
-    pub status: RangeStatus,
-    /// Leases granted on it so far.
-    pub attempts: u32,
-    /// Set after the store failed: it is not granted again at once.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub backoff: Option<Backoff>,
-}
-
-/// The store failed under an attempt, which is no fault of the job.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub struct Backoff {
-    /// How often in a row.
-    pub store_faults: u32,
-    /// The entry that reported the last one.
-    pub since: Sequence,
-}
-
-impl Backoff {
-    /// How long the range is left alone: twice as long each time, up to a bound.
-    pub fn lasts(&self) -> Millis {
-        let doublings = self.store_faults.saturating_sub(1).min(u64::BITS - 1);
-        let length = STORE_BACKOFF_FIRST.0.saturating_mul(1 << doublings);
-        Millis(length.min(STORE_BACKOFF_MAX.0))
-    }
-}
-
-impl Range {
-    fn is_free(&self) -> bool {
-        self.status == RangeStatus::Free
-    }
-
-    /// The lease on it, while somebody works on it.
-    pub fn lease(&self) -> Option<&Lease> {
-        match &self.status {
-            RangeStatus::Leased(lease) => Some(lease),
-            RangeStatus::Free | RangeStatus::Finished(_) => None,
-        }
-    }
-
-    /// What it made, once it is finished.
-    pub fn finished(&self) -> Option<&Finished> {
-        match &self.status {
-            RangeStatus::Finished(finished) => Some(finished),
-            RangeStatus::Free | RangeStatus::Leased(_) => None,
-        }
-    }
-}
-
-/// `Free → Leased → Finished`; a lost or released lease goes back to `Free`. Finished never changes again.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub enum RangeStatus {
-    /// Nobody works on it.
-    #[default]
-    Free,
-    /// An attempt is under way.
-    Leased(Lease),
-    /// Its outputs are durable and belong to the job.
-    Finished(Finished),
 }
 
 /// What a finished range made, and the figures that prove it.
@@ -396,11 +353,14 @@ pub struct JobSummary {
     pub table: TableName,
     /// Its partition.
     pub partition: Partition,
-    /// `Committed` or `Cancelled`.
+    /// `Committed`, `Cancelled` or `Failed`.
     pub status: JobStatus,
     /// Why it was cancelled.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cancelled: Option<CancelReason>,
+    /// Why it failed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failed: Option<Arc<str>>,
     /// Files that were replaced.
     pub files_in: u64,
     /// Files that replaced them.

@@ -19,6 +19,9 @@ pub struct Lease {
     /// Whether the watcher's own process does the work: then it dies with it.
     #[serde(default)]
     pub embedded: bool,
+    /// Whether the worker can run a merge in a child process, and outlive it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub isolates: bool,
 }
 
 /// A process that answers for leases. It is in the state only while it has some.

@@ -18,11 +18,13 @@ pub mod limits;
 pub mod time;
 
 pub mod agenda;
+pub mod external;
 pub mod file;
 pub mod garbage;
 pub mod job;
 pub mod lease;
 pub mod names;
+pub mod range;
 pub mod table;
 
 pub mod apply;
@@ -33,8 +35,10 @@ pub mod request;
 pub mod state;
 pub mod versions;
 
+pub mod admission;
 pub mod invariants;
 pub mod planner;
+pub mod pressure;
 pub mod scheduler;
 
 pub use apply::apply;

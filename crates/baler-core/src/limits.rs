@@ -29,6 +29,12 @@ pub const PARTITIONS_PER_EVENT_MAX: usize = 2_000;
 /// Jobs planned for each free slot that a poll reports: what capacity is evidence for.
 pub const JOBS_PLANNED_PER_SLOT: usize = 4;
 
+/// Memory of any merge, however small: buffers for reading, encoding and uploading.
+pub const MEMORY_BASE_BYTES: u64 = 64 << 20;
+
+/// Memory of a decoded input for each of its bytes on the store.
+pub const MEMORY_PER_INPUT_BYTE: u64 = 4;
+
 /// Finished jobs that the state remembers.
 pub const RECENT_JOBS_MAX: usize = 256;
 
@@ -41,11 +47,20 @@ pub const DELETIONS_PER_EVENT_MAX: usize = 1_000;
 /// Input faults after which a job is bisected, or its only file quarantined.
 pub const INPUT_FAULTS_MAX: u32 = 2;
 
+/// Processes lost without a word after which a range runs alone, in a child process.
+pub const LOSSES_MAX: usize = 2;
+
 /// Levels a file can climb.
 pub const LEVEL_MAX: u8 = 7;
 
 /// Inputs of one job.
 pub const JOB_INPUTS_MAX: usize = 4_096;
+
+/// Ranges of one job.
+pub const RANGES_MAX: usize = 64;
+
+/// Bytes of an edge between two of them.
+pub const EDGE_BYTES_MAX: usize = 256;
 
 /// A job's input bytes, as a multiple of the target file size.
 pub const JOB_TARGETS_MAX: u64 = 16;
@@ -97,3 +112,4 @@ const _: () = assert!(OPEN_JOBS_AND_HALVES_MAX > OPEN_JOBS_MAX + OPEN_JOBS_RESER
 const _: () = assert!(STORE_BACKOFF_FIRST.0 < STORE_BACKOFF_MAX.0);
 const _: () = assert!(JOB_INPUTS_MAX >= 2);
 const _: () = assert!(JOB_TARGETS_MAX >= 2);
+const _: () = assert!(RANGES_MAX >= 2 && RANGES_MAX <= u32::MAX as usize);

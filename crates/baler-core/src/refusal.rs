@@ -1,5 +1,6 @@
 //! Why something cannot be done, in words that say what to do. A refusal is an ordinary reply.
 
+use crate::external::CatalogVersion;
 use crate::ids::{JobId, PinId, RangeId, Sequence, TableName, WatcherId};
 
 /// Why something cannot be done.
@@ -42,6 +43,9 @@ pub enum Refusal {
     /// A plain folder is not Baler's to delete.
     #[error("table {0} is a plain folder: its files belong to those who write them, and are not dropped")]
     CannotDrop(TableName),
+    /// The truth about the table is elsewhere.
+    #[error("table {0} is kept in a catalog of its own: its files belong to that, and are not dropped")]
+    KeptElsewhere(TableName),
     /// The table does not say how long rows are kept.
     #[error("table {0} has no retention: say which column holds the rows' time and how long they are kept")]
     NoRetention(TableName),
@@ -52,6 +56,14 @@ pub enum Refusal {
         job: JobId,
         /// The range.
         range: RangeId,
+    },
+    /// The lease stands; the worker goes on with all that it was granted.
+    #[error("job {job} cannot be cut: {why}")]
+    CannotCut {
+        /// The job.
+        job: JobId,
+        /// Why, in words.
+        why: String,
     },
     /// No such open job.
     #[error("there is no open job {0}")]
@@ -79,6 +91,33 @@ pub enum Refusal {
     /// A job that is being published is beyond cancelling.
     #[error("job {0} is being published and will be committed")]
     TooLate(JobId),
+    /// The outputs lie under their final names, and the commit is due elsewhere.
+    #[error("job {0} is committed in an external catalog: report its commit, there is nothing to publish")]
+    NothingToPublish(JobId),
+    /// Nothing of the job belongs into an external catalog, or not yet.
+    #[error("job {0} has no commit in an external catalog due")]
+    NothingToCommit(JobId),
+    /// One at a time for a table.
+    #[error("the commit of job {job} is under way: wait until it is done, or its process is taken over")]
+    CommitUnderWay {
+        /// The job.
+        job: JobId,
+    },
+    /// A later try on an older version could land where nobody looks.
+    #[error(
+        "job {job} was tried on version {newest} of the catalog and cannot be on {base}: read the catalog again"
+    )]
+    BaseGoesBack {
+        /// The job.
+        job: JobId,
+        /// The version asked for.
+        base: CatalogVersion,
+        /// The newest that was tried.
+        newest: CatalogVersion,
+    },
+    /// The catalog has forgotten what it would have to show.
+    #[error("nobody can tell whether job {0} was committed: look into the catalog, and say so")]
+    AsksOperator(JobId),
     /// Plain folders have no versions to pin.
     #[error("table {0} is a plain folder: its readers list it, so a pin would promise nothing")]
     CannotPin(TableName),

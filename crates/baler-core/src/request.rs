@@ -1,16 +1,19 @@
 //! What outsiders ask, and what they are told. A refusal is an ordinary reply.
 
 use std::collections::BTreeSet;
+use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 use crate::event::{Quarantined, ReleaseReason};
-use crate::file::{File, FilePath, Identity};
+use crate::external::{CatalogVersion, CommitOutcome};
+use crate::file::{File, FilePath, Identity, Level};
 use crate::ids::{
     JobId, JournalId, Partition, PinId, RangeId, Sequence, TableName, Token, WatcherId, WorkerId,
 };
 use crate::job::{Finished, Job, JobSummary};
 use crate::lease::HostLock;
 use crate::names::Attempt;
+use crate::range::Span;
 use crate::table::TableSpec;
 use crate::time::Millis;
 
@@ -90,6 +93,14 @@ pub enum Request {
 
     /// A worker has room: plan, and grant.
     Poll(Poll),
+    /// Whoever works on the only range of a job has looked at its inputs, and wants others to help. Until this is answered
+    /// it does not know what it works on: it asks again, and finishes nothing meanwhile.
+    CutJob {
+        /// The attempt.
+        attempt: Attempt,
+        /// Where, in strictly ascending order: keys below the first stay with this attempt.
+        edges: Vec<Vec<u8>>,
+    },
     /// A range is merged and durable.
     Finish(Finish),
     /// The outputs of a plain table's job are under their final names.
@@ -100,6 +111,25 @@ pub enum Request {
         token: Token,
         /// What each output is now, in order; `None` for one that is nowhere to be found.
         identities: Vec<Option<Identity>>,
+    },
+    /// A job of a table with an external catalog is to be committed there. Nothing is tried before this is answered with
+    /// `MayCommit`, and nothing on another version. Whoever was told that another was first asks again with a newer one.
+    BeginCommit(BeginCommit),
+    /// What became of that.
+    ReportCommit {
+        /// The job.
+        job: JobId,
+        /// The lease on its commit.
+        token: Token,
+        /// What became of it.
+        outcome: CommitOutcome,
+    },
+    /// An operator has looked whether a commit landed that nobody else can tell about.
+    SettleCommit {
+        /// The job.
+        job: JobId,
+        /// Whether the catalog holds it.
+        landed: bool,
     },
     /// An attempt ends without a result.
     Release {
@@ -123,6 +153,14 @@ pub enum Request {
         counter: Sequence,
         /// Who asks.
         by: WatcherId,
+    },
+    /// A watcher has not heard of its workers for the lease time, on its own clock. What was passed on or ended meanwhile
+    /// is left as it is.
+    Expire {
+        /// The watcher.
+        watcher: WatcherId,
+        /// The attempts that it answers for.
+        attempts: Vec<Attempt>,
     },
     /// Workers cannot reach their watcher and show their tokens.
     Rewatch {
@@ -202,6 +240,10 @@ pub struct Poll {
     pub host: Option<HostLock>,
     /// Ranges it could work on at once, beside those it has.
     pub slots: usize,
+    /// Memory for them; `None` if that is not to be counted.
+    pub memory_bytes: Option<u64>,
+    /// Whether it can run a merge in a child process, and outlive it.
+    pub isolates: bool,
     /// What it is willing to work on.
     pub scope: Scope,
 }
@@ -211,6 +253,12 @@ pub struct Poll {
 pub struct Scope {
     /// Only this table.
     pub table: Option<TableName>,
+    /// Only these tables.
+    pub tables: Option<BTreeSet<TableName>>,
+    /// Only jobs whose lowest input is of one of these levels.
+    pub levels: Option<RangeInclusive<Level>>,
+    /// Only jobs with at most so many input bytes.
+    pub max_job_bytes: Option<u64>,
     /// Only these partitions.
     pub partitions: Option<BTreeSet<Partition>>,
     /// Plan no more input bytes than this.
@@ -222,12 +270,39 @@ pub struct Scope {
 impl Scope {
     /// Whether a job of this table and partition is inside.
     pub fn covers(&self, table: &TableName, partition: &Partition) -> bool {
-        self.table.as_ref().is_none_or(|only| only == table)
+        self.covers_table(table)
             && self
                 .partitions
                 .as_ref()
                 .is_none_or(|only| only.contains(partition))
     }
+
+    /// Whether something of this table may be inside.
+    pub fn covers_table(&self, table: &TableName) -> bool {
+        self.table.as_ref().is_none_or(|only| only == table)
+            && self.tables.as_ref().is_none_or(|only| only.contains(table))
+    }
+
+    /// Whether a job of this level and size is inside. That is about merging: publishing is short, and for anybody.
+    pub fn takes(&self, level: Level, bytes: u64) -> bool {
+        self.levels.as_ref().is_none_or(|only| only.contains(&level))
+            && self.max_job_bytes.is_none_or(|max| bytes <= max)
+    }
+}
+
+/// A process that can reach a table's external catalog wants to commit a job there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BeginCommit {
+    /// The job; `State::commits_due` names those that wait.
+    pub job: JobId,
+    /// The version of the catalog that the commit will build on.
+    pub base: CatalogVersion,
+    /// Who does it.
+    pub worker: WorkerId,
+    /// The same, as a watcher: it answers for itself.
+    pub watcher: WatcherId,
+    /// How its death can be seen on its machine.
+    pub host: Option<HostLock>,
 }
 
 /// A range is merged, and everything it wrote is durable.
@@ -239,7 +314,8 @@ pub struct Finish {
     pub range: RangeId,
     /// What was made, with the token that proves the right to.
     pub finished: Finished,
-    /// For plain tables: what a HEAD of each input, begun after the merge, says. `None` is a 404.
+    /// For plain tables: what a HEAD of each input, begun after the merge, says. `None` is a 404. Only the last range of a
+    /// job to be finished needs it: whoever is told that it lacks sends its result again with it.
     pub inputs_now: Option<Vec<Option<Identity>>>,
 }
 
@@ -252,6 +328,8 @@ pub enum Reply {
     Added(Added),
     /// Ranges to work on; empty if there are none.
     Granted(Vec<Grant>),
+    /// The job is cut; the asker's lease, under the same token, is now on its first range.
+    Cut(Grant),
     /// A range is finished; here is the publishing that follows, if any.
     Finished {
         /// The job's publishing, granted to the same worker.
@@ -259,7 +337,11 @@ pub enum Reply {
         /// The job's summary, if this committed it.
         committed: Option<JobSummary>,
     },
-    /// A job is published and so committed.
+    /// A commit may be tried in the external catalog, on the version that was named; the lease is on `RangeId::Publish`.
+    MayCommit(Grant),
+    /// The external catalog refused the job, and it has ended.
+    JobFailed(JobId),
+    /// A job is published, or in the external catalog, and so committed.
     Committed(JobSummary),
     /// The job was cancelled, because something it stands on has changed.
     JobCancelled(JobId),
@@ -322,5 +404,11 @@ impl Grant {
             range: self.range,
             token: self.token,
         }
+    }
+
+    /// The keys to work on.
+    pub fn span(&self) -> &Span {
+        let range = self.job.range(self.range);
+        &range.expect("a grant is for a range that its job has").span
     }
 }

@@ -8,6 +8,7 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use crate::agenda::Tenant;
+use crate::file::Level;
 use crate::ids::{JobId, RangeId};
 use crate::job::{Backoff, Job, JobStatus, Range};
 use crate::request::Scope;
@@ -39,16 +40,29 @@ pub fn free_ranges(state: &State, scope: &Scope) -> Vec<(JobId, RangeId)> {
     free
 }
 
-/// How many free ranges inside the scope each tenant has; only those who have any.
-pub fn free_by_tenant(state: &State, scope: &Scope) -> BTreeMap<Tenant, usize> {
+/// How many free ranges inside the scope each tenant has that the asker may have; only those who have any.
+pub(crate) fn free_by_tenant(
+    state: &State,
+    scope: &Scope,
+    admits: impl Fn(&Job, RangeId) -> bool,
+) -> BTreeMap<Tenant, usize> {
     let mut counts = BTreeMap::new();
     for job in jobs_in(state, scope) {
-        let free = granted_now(state, job).count();
+        let free = granted_now(state, job)
+            .filter(|range| admits(job, *range))
+            .count();
         if free > 0 {
             *counts.entry(state.tenant_of(job)).or_default() += free;
         }
     }
     counts
+}
+
+/// How many jobs inside the scope wait for somebody to begin them.
+pub(crate) fn jobs_to_begin(state: &State, scope: &Scope) -> usize {
+    let jobs = jobs_in(state, scope).filter(|job| job.status == JobStatus::Open && !job.is_begun());
+    jobs.filter(|job| granted_now(state, job).next().is_some())
+        .count()
 }
 
 /// How long until the next range inside the scope that waits for the store may be granted; `None` if none waits. The
@@ -57,6 +71,15 @@ pub fn backed_off_for(state: &State, scope: &Scope) -> Option<Millis> {
     let free = |job| free_ranges_of(job).filter_map(|(_, range)| range.backoff);
     let waiting = jobs_in(state, scope).flat_map(free);
     waiting.filter_map(|backoff| left(state, &backoff)).min()
+}
+
+/// The same for commits in external catalogs.
+pub fn commits_backed_off_for(state: &State) -> Option<Millis> {
+    let jobs = state.jobs.values();
+    let external = jobs.filter(|job| state.has_external_catalog(&job.table) && !state.is_paused(&job.table));
+    let waiting = external.filter(|job| job.publish.is_free());
+    let waits = waiting.filter_map(|job| left(state, &job.publish.backoff?));
+    waits.min()
 }
 
 /// Those behind the one that came last, then the others.
@@ -68,7 +91,12 @@ pub(crate) fn rotated(tenants: BTreeSet<Tenant>, last: &Tenant) -> Vec<Tenant> {
 
 fn jobs_in<'a>(state: &'a State, scope: &'a Scope) -> impl Iterator<Item = &'a Job> {
     let jobs = state.jobs.values().map(AsRef::as_ref);
-    jobs.filter(|job: &&Job| scope.covers(&job.table, &job.partition) && !state.is_paused(&job.table))
+    jobs.filter(|job: &&Job| {
+        let takes = || job.status == JobStatus::Compacted || scope.takes(job.level(), job.bytes());
+        // Who can reach an external catalog is not known here: it asks by itself.
+        let elsewhere = || job.status == JobStatus::Compacted && state.has_external_catalog(&job.table);
+        scope.covers(&job.table, &job.partition) && takes() && !elsewhere() && !state.is_paused(&job.table)
+    })
 }
 
 fn in_order(state: &State, mut jobs: Vec<&Job>) -> VecDeque<(JobId, RangeId)> {
@@ -79,14 +107,16 @@ fn in_order(state: &State, mut jobs: Vec<&Job>) -> VecDeque<(JobId, RangeId)> {
 }
 
 fn granted_now<'a>(state: &'a State, job: &'a Job) -> impl Iterator<Item = RangeId> + 'a {
-    let waits = |range: &Range| {
-        range
-            .backoff
-            .is_some_and(|backoff| left(state, &backoff).is_some())
-    };
     free_ranges_of(job)
-        .filter(move |(_, range)| !waits(range))
+        .filter(|(_, range)| !is_backed_off(state, range))
         .map(|(id, _)| id)
+}
+
+/// Whether the store failed under it a short while ago.
+pub(crate) fn is_backed_off(state: &State, range: &Range) -> bool {
+    range
+        .backoff
+        .is_some_and(|backoff| left(state, &backoff).is_some())
 }
 
 fn free_ranges_of(job: &Job) -> impl Iterator<Item = (RangeId, &Range)> {
@@ -103,7 +133,12 @@ fn left(state: &State, backoff: &Backoff) -> Option<Millis> {
 }
 
 /// A job competes as if it had been planned this much later.
-fn turn(job: &Job) -> u64 {
-    let handicap = u64::from(job.output_level.0) + u64::from(job.input_faults);
-    job.id.0 + handicap * OVERTAKEN_MAX
+pub(crate) fn turn(job: &Job) -> u64 {
+    turn_of(job.id, job.output_level, job.input_faults)
+}
+
+/// The same for a job that is not planned yet.
+pub(crate) fn turn_of(job: JobId, output_level: Level, input_faults: u32) -> u64 {
+    let handicap = u64::from(output_level.0) + u64::from(input_faults);
+    job.0 + handicap * OVERTAKEN_MAX
 }

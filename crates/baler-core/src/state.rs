@@ -13,10 +13,11 @@ use crate::agenda::Tenant;
 use crate::file::{FilePath, Place};
 use crate::garbage::{Garbage, Leftover};
 use crate::ids::{JobId, JournalId, Partition, PinId, Sequence, TableName, Token, WatcherId};
-use crate::job::{Job, JobSummary};
+use crate::job::{Job, JobStatus, JobSummary};
 use crate::lease::Watcher;
 use crate::names::{self, Attempt, OutputName};
 use crate::planner::PartitionView;
+use crate::table::Catalog;
 use crate::time::{Millis, StoreTime};
 
 /// Everything that is agreed on.
@@ -113,6 +114,33 @@ impl State {
     /// Whether nothing new may be planned or granted in a table.
     pub fn is_paused(&self, table: &TableName) -> bool {
         self.paused || self.tables.get(table).is_some_and(|table| table.paused)
+    }
+
+    /// Jobs whose commit in an external catalog may be begun now, oldest first.
+    pub fn commits_due(&self) -> Vec<JobId> {
+        let external = |job: &Job| self.has_external_catalog(&job.table);
+        let waiting = |job: &Job| job.status == JobStatus::Compacted && external(job);
+        let jobs = || self.jobs.values().filter(|job| waiting(job));
+        let busy: Vec<&TableName> = jobs()
+            .filter(|job| job.publish.lease().is_some())
+            .map(|job| &job.table)
+            .collect();
+        let due = jobs().filter(|job| {
+            let stuck = job.tries.as_ref().is_some_and(|tries| tries.stuck.is_some());
+            let rests = crate::scheduler::is_backed_off(self, &job.publish);
+            !stuck && !rests && !busy.contains(&&job.table) && !self.is_paused(&job.table)
+        });
+        due.map(|job| job.id).collect()
+    }
+
+    pub(crate) fn has_external_catalog(&self, table: &TableName) -> bool {
+        let table = self.tables.get(table);
+        table.is_some_and(|table| table.spec.catalog == Catalog::External)
+    }
+
+    /// Whether a job's inputs are live until it ends: they are replaced when it is compacted, or when it is committed.
+    pub(crate) fn holds_inputs(&self, job: &Job) -> bool {
+        job.status == JobStatus::Open || self.has_external_catalog(&job.table)
     }
 
     /// Whose job this is.

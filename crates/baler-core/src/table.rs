@@ -82,6 +82,8 @@ pub enum Catalog {
     Native,
     /// In the folder: readers list it, writers drop files into it. Outputs replace inputs where they lie.
     InPlace,
+    /// In a catalog of the table's owner. Jobs commit there, by `Request::BeginCommit`; the state follows.
+    External,
     /// Files of a source folder, compacted into this root. The source is never written to.
     Output {
         /// The source, as it was given and made absolute. Another one is refused.
@@ -92,7 +94,7 @@ pub enum Catalog {
 impl Catalog {
     /// Whether outputs must be brought to their final names before the job counts as committed.
     pub fn publishes(&self) -> bool {
-        !matches!(self, Self::Native)
+        !matches!(self, Self::Native | Self::External)
     }
 }
 

@@ -104,6 +104,8 @@ fn poll(state: &mut State) -> Duration {
         embedded: true,
         host: None,
         slots: 4,
+        memory_bytes: None,
+        isolates: false,
         scope: Scope::default(),
     });
     let begun = Instant::now();

@@ -6,6 +6,7 @@ use crate::ids::{JobId, Partition, RangeId, Sequence, TableName};
 use crate::job::{CancelReason, Finished, Job, JobStatus, JobSummary, Output, Range, RangeStatus, Why};
 use crate::limits;
 use crate::names::{self, Attempt};
+use crate::range::{Edge, Span};
 use crate::state::State;
 use crate::table::Replaced;
 use crate::time::TimeRange;
@@ -51,12 +52,27 @@ impl State {
             status: JobStatus::Open,
             ranges: vec![Range::default()],
             publish: Range::default(),
+            tries: None,
             planned,
             input_faults: 0,
             last_error: None,
         };
         self.jobs.insert(id, Arc::new(job));
         self.next_job = JobId(id.0 + 1);
+    }
+
+    /// The lease stays with the first range; what is known of the whole holds for every part.
+    pub(super) fn cut_job(&mut self, id: JobId, edges: &[Edge]) {
+        let ranges = &mut self.job_mut(id).ranges;
+        assert_eq!(ranges.len(), 1, "a job is cut once");
+        let alone = ranges[0].alone;
+        let spans = Span::cut(edges);
+        ranges[0].span = spans[0].clone();
+        ranges.extend(spans.into_iter().skip(1).map(|span| Range {
+            span,
+            alone,
+            ..Range::default()
+        }));
     }
 
     pub(super) fn finish_range(&mut self, job: JobId, id: RangeId, finished: &Finished) {
@@ -73,11 +89,14 @@ impl State {
         self.count_lease(lease.watcher, -1);
     }
 
-    /// The outputs take the inputs' place. The job holds them until they are published.
+    /// In a plain table the outputs take the inputs' place, and the job holds them until they are published.
     pub(super) fn compact_job(&mut self, id: JobId) {
         let job = self.job_mut(id);
         job.status = JobStatus::Compacted;
         let job = job.clone();
+        if self.has_external_catalog(&job.table) {
+            return;
+        }
         self.swap_files(&job);
         let table = self.table_mut(&job.table);
         for output in job.outputs() {
@@ -114,8 +133,11 @@ impl State {
 
     pub(super) fn commit_job(&mut self, id: JobId) {
         let job = self.jobs.remove(&id).expect("only an open job is committed");
-        if job.status == JobStatus::Open {
+        if self.holds_inputs(&job) {
             self.swap_files(&job);
+        }
+        for (_, lease) in job.leases() {
+            self.count_lease(lease.watcher, -1);
         }
         let spec = self.tables[&job.table].spec.clone();
         for (index, input) in job.inputs.iter().enumerate() {
@@ -124,7 +146,7 @@ impl State {
                 false => self.discard(&job.table, input, input.path.clone(), Stage::Waiting),
             }
         }
-        self.end_job(&job, JobStatus::Committed, None);
+        self.end_job(&job, JobStatus::Committed, None, None);
     }
 
     pub(super) fn swap_files(&mut self, job: &Job) {
@@ -165,10 +187,21 @@ impl State {
     }
 
     pub(super) fn cancel_job(&mut self, id: JobId, why: &CancelReason) {
-        let job = self.jobs.remove(&id).expect("only an open job is cancelled");
-        match job.status {
-            JobStatus::Compacted => self.swap_back(&job),
-            _ => {
+        let job = self.give_up(id);
+        self.end_job(&job, JobStatus::Cancelled, Some(why.clone()), None);
+    }
+
+    pub(super) fn fail_job(&mut self, id: JobId, reason: &Arc<str>) {
+        let job = self.give_up(id);
+        self.end_job(&job, JobStatus::Failed, None, Some(reason.clone()));
+    }
+
+    /// The job's inputs stand as before it, and whoever works on it has lost it.
+    fn give_up(&mut self, id: JobId) -> Arc<Job> {
+        let job = self.jobs.remove(&id).expect("only an open job is given up");
+        match self.holds_inputs(&job) {
+            false => self.swap_back(&job),
+            true => {
                 let table = self.table_mut(&job.table);
                 for input in &job.inputs {
                     table.held.remove(&input.path);
@@ -185,7 +218,7 @@ impl State {
             self.leave_behind(&job.table, attempt);
             self.count_lease(lease.watcher, -1);
         }
-        self.end_job(&job, JobStatus::Cancelled, Some(why.clone()));
+        job
     }
 
     /// The outputs were lost before anybody could see them: the inputs that are still where they were are live again.
@@ -210,7 +243,13 @@ impl State {
         }
     }
 
-    pub(super) fn end_job(&mut self, job: &Job, status: JobStatus, cancelled: Option<CancelReason>) {
+    fn end_job(
+        &mut self,
+        job: &Job,
+        status: JobStatus,
+        cancelled: Option<CancelReason>,
+        failed: Option<Arc<str>>,
+    ) {
         for (range, finished) in job.finished() {
             let attempt = Attempt {
                 job: job.id,
@@ -219,8 +258,11 @@ impl State {
             };
             self.leave_behind(&job.table, attempt);
         }
-        self.recent
-            .push_back(Arc::new(summary(job, status, cancelled, self.sequence)));
+        let summary = JobSummary {
+            failed,
+            ..summary(job, status, cancelled, self.sequence)
+        };
+        self.recent.push_back(Arc::new(summary));
         if self.recent.len() > limits::RECENT_JOBS_MAX {
             self.recent.pop_front();
         }
@@ -240,6 +282,7 @@ pub(crate) fn summary(
         partition: job.partition.clone(),
         status,
         cancelled,
+        failed: None,
         files_in: job.inputs.len() as u64,
         files_out: job.outputs().count() as u64,
         rows_in: job.rows(),

@@ -27,19 +27,21 @@ impl State {
     pub(super) fn release_range(&mut self, attempt: &Attempt, why: &ReleaseReason) {
         let since = self.sequence;
         let job = self.job_mut(attempt.job);
-        match why {
-            ReleaseReason::InputFault(error) => {
-                job.input_faults += 1;
-                job.last_error = Some(error.clone());
-            }
-            ReleaseReason::NodeFault(error) | ReleaseReason::StoreFault(error) => {
-                job.last_error = Some(error.clone());
-            }
-            _ => {}
-        }
+        job.last_error = match why {
+            ReleaseReason::InputFault(error)
+            | ReleaseReason::NodeFault(error)
+            | ReleaseReason::StoreFault(error)
+            | ReleaseReason::ChildDied(error) => Some(error.clone()),
+            _ => job.last_error.take(),
+        };
         let range = job
             .range_mut(attempt.range)
             .expect("events name ranges that exist");
+        let lease = range.lease().expect("only a leased range is released").clone();
+        assert_eq!(
+            lease.token, attempt.token,
+            "a lease is released under its own token"
+        );
         range.backoff = match why {
             ReleaseReason::StoreFault(_) => Some(Backoff {
                 store_faults: range.backoff.map_or(0, |before| before.store_faults) + 1,
@@ -47,12 +49,22 @@ impl State {
             }),
             _ => None,
         };
-        let lease = range.lease().expect("only a leased range is released").clone();
-        assert_eq!(
-            lease.token, attempt.token,
-            "a lease is released under its own token"
+        let to_blame = match why {
+            ReleaseReason::InputFault(_) => true,
+            // The first such death is only a suspicion: something else may have run in that child.
+            ReleaseReason::ChildDied(_) => std::mem::replace(&mut range.alone, true),
+            _ => false,
+        };
+        let unexplained = matches!(
+            why,
+            ReleaseReason::TakenOver | ReleaseReason::Stalled | ReleaseReason::Lost
         );
+        // Publishing reads no input.
+        if unexplained && attempt.range != RangeId::Publish {
+            range.count_loss(&lease);
+        }
         range.status = RangeStatus::Free;
+        job.input_faults += u32::from(to_blame);
         let table = job.table.clone();
         self.count_lease(lease.watcher, -1);
         self.leave_behind(&table, *attempt);

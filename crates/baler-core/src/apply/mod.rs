@@ -13,6 +13,7 @@ pub(crate) use jobs::summary;
 use std::sync::Arc;
 
 use crate::event::{Batch, Event};
+use crate::external::Tries;
 use crate::garbage::Stage;
 use crate::ids::{RangeId, Sequence, Token};
 use crate::lease::Lease;
@@ -86,9 +87,12 @@ pub fn apply_event(state: &mut State, event: &Event) {
             output_level,
             why,
             drops,
+            alone,
         } => {
             state.plan_job(*job, table, partition, inputs, *output_level, why);
-            state.job_mut(*job).drops = drops.clone();
+            let job = state.job_mut(*job);
+            job.drops = drops.clone();
+            job.ranges[0].alone = *alone;
         }
         Event::RangeLeased {
             job,
@@ -98,6 +102,7 @@ pub fn apply_event(state: &mut State, event: &Event) {
             embedded,
             host,
             tenant,
+            isolates,
         } => {
             let token = state.next_token();
             let lease = Lease {
@@ -105,6 +110,7 @@ pub fn apply_event(state: &mut State, event: &Event) {
                 worker: worker.clone(),
                 watcher: *watcher,
                 embedded: *embedded,
+                isolates: *isolates,
             };
             state.lease_range(*job, *range, lease, host.as_ref());
             // Publishing follows from a merge and is nobody's turn.
@@ -112,11 +118,21 @@ pub fn apply_event(state: &mut State, event: &Event) {
                 state.turn = tenant.clone();
             }
         }
+        Event::JobCut { job, edges } => state.cut_job(*job, edges),
         Event::RangeReleased { attempt, why } => state.release_range(attempt, why),
         Event::RangeFinished { job, range, finished } => state.finish_range(*job, *range, finished),
         Event::JobCompacted { job } => state.compact_job(*job),
         Event::JobPublished { job, identities, .. } => state.publish_job(*job, identities),
         Event::JobCommitted { job } => state.commit_job(*job),
+        Event::CommitTry { job, base } => {
+            let job = state.job_mut(*job);
+            job.tries = Some(Tries::with(job.tries.as_ref(), *base));
+        }
+        Event::CommitStuck { job, reason } => {
+            let tries = state.job_mut(*job).tries.as_mut();
+            tries.expect("what was never tried is not stuck").stuck = Some(reason.clone());
+        }
+        Event::JobFailed { job, reason } => state.fail_job(*job, reason),
         Event::JobCancelled { job, why } => state.cancel_job(*job, why),
         Event::WatcherRenewed { watcher } => state.raise_counter(*watcher),
         Event::WatcherTakenOver { watcher, by } => state.pass_leases(|lease| lease.watcher == *watcher, *by),

@@ -14,6 +14,7 @@ use crate::lease::{HostLock, Lease};
 use crate::limits::{INPUT_FAULTS_MAX, OPEN_JOBS_AND_HALVES_MAX};
 use crate::names::Attempt;
 use crate::request::{Finish, Grant, Refusal, Reply};
+use crate::table::Catalog;
 
 impl Draft {
     pub(super) fn finish(&mut self, finish: &Finish) -> Answer {
@@ -30,8 +31,14 @@ impl Draft {
             return Err(no_such_lease(&attempt));
         }
         let catalog = self.table(&job.table)?.spec.catalog.clone();
-        let plain = catalog.publishes();
-        let inputs_now = inputs_now(&job, finish.inputs_now.as_deref(), plain)?;
+        let others = job
+            .ranges()
+            .filter(|(range, _)| ![attempt.range, RangeId::Publish].contains(range));
+        let is_last = others
+            .map(|(_, range)| range)
+            .all(|range| range.finished().is_some());
+        let needed = catalog.publishes() && is_last;
+        let inputs_now = inputs_now(&job, finish.inputs_now.as_deref(), needed)?;
         let journal = self
             .state
             .journal
@@ -59,19 +66,24 @@ impl Draft {
         if let Err(error) = proof::check_job(&merged) {
             return self.abandon_unproved(&merged, error);
         }
-        if !plain {
-            self.emit(Event::JobCommitted { job: job.id });
-            let committed = self.state.recent.back().map(|summary| summary.as_ref().clone());
-            return Ok(Reply::Finished {
-                publish: None,
-                committed,
-            });
+        Ok(self.complete(&job, &attempt, &catalog, host))
+    }
+
+    /// All ranges are finished and proved. Where the journal is the catalog that is the commit.
+    fn complete(&mut self, job: &Job, attempt: &Attempt, catalog: &Catalog, host: Option<HostLock>) -> Reply {
+        let (mut publish, mut committed) = (None, None);
+        match catalog {
+            Catalog::Native => {
+                self.emit(Event::JobCommitted { job: job.id });
+                committed = self.committed(job.id).cloned();
+            }
+            Catalog::External => self.emit(Event::JobCompacted { job: job.id }),
+            Catalog::InPlace | Catalog::Output { .. } => {
+                self.emit(Event::JobCompacted { job: job.id });
+                publish = Some(self.lease_publishing(job, attempt, host));
+            }
         }
-        self.emit(Event::JobCompacted { job: job.id });
-        Ok(Reply::Finished {
-            publish: Some(self.lease_publishing(&job, &attempt, host)),
-            committed: None,
-        })
+        Reply::Finished { publish, committed }
     }
 
     /// Whoever finished the last range publishes, without asking again.
@@ -86,6 +98,7 @@ impl Draft {
             embedded: lease.embedded,
             host,
             tenant: self.state.tenant_of(job),
+            isolates: lease.isolates,
         });
         Grant {
             job: self.state.jobs[&job.id].clone(),
@@ -104,6 +117,9 @@ impl Draft {
             return Ok(Reply::Committed(committed.clone()));
         }
         let leased = self.leased(&attempt)?;
+        if self.state.has_external_catalog(&leased.table) {
+            return Err(Refusal::NothingToPublish(job));
+        }
         if identities.len() != leased.outputs().count() {
             return Err(Refusal::NotProved(
                 "not every output was accounted for".to_owned(),
@@ -159,7 +175,9 @@ impl Draft {
                 self.cancel_changed(&job, culprits.into_iter().map(|culprit| culprit.path).collect())
             }
             ReleaseReason::InputFault(_) if !culprits.is_empty() => self.cancel_quarantined(job.id, culprits),
-            ReleaseReason::InputFault(error) => self.judge_faults(job.id, error),
+            ReleaseReason::InputFault(error) | ReleaseReason::ChildDied(error) => {
+                self.judge_faults(job.id, error)
+            }
             _ => Ok(Reply::Done),
         }
     }
@@ -198,12 +216,12 @@ impl Draft {
     }
 
     /// A job that was committed lately.
-    fn committed(&self, job: JobId) -> Option<&JobSummary> {
+    pub(super) fn committed(&self, job: JobId) -> Option<&JobSummary> {
         let mut recent = self.state.recent.iter().map(AsRef::as_ref);
         recent.find(|summary: &&JobSummary| summary.id == job && summary.status == JobStatus::Committed)
     }
 
-    fn leased(&self, attempt: &Attempt) -> Result<Arc<Job>, Refusal> {
+    pub(super) fn leased(&self, attempt: &Attempt) -> Result<Arc<Job>, Refusal> {
         let held = self.state.lease_held(attempt).cloned();
         held.ok_or_else(|| no_such_lease(attempt))
     }
@@ -326,14 +344,15 @@ fn lease_of<'a>(job: &'a Job, attempt: &Attempt) -> &'a Lease {
         .expect("it was leased until now")
 }
 
-/// What a HEAD of each input says. Without it nothing replaces a file of a plain table: others write there.
+/// What a HEAD of each input says. Without it nothing replaces a file of a plain table: others write there. One after the
+/// last range says it for all.
 fn inputs_now<'a>(
     job: &Job,
     now: Option<&'a [Option<Identity>]>,
-    plain: bool,
+    needed: bool,
 ) -> Result<&'a [Option<Identity>], Refusal> {
     let now = now.unwrap_or_default();
-    let complete = now.len() == job.inputs.len() || (!plain && now.is_empty());
+    let complete = now.len() == job.inputs.len() || (!needed && now.is_empty());
     let missing = || Refusal::NotProved("not every input was looked at again after the merge".to_owned());
     complete.then_some(now).ok_or_else(missing)
 }

@@ -239,7 +239,7 @@ fn offer(state: &State, table: &Table, evidence: Sequence, file: &File) -> Offer
     if let Some(live) = table.files.get(path) {
         return match () {
             () if live.identity == file.identity => Offer::Known,
-            () if ours && table.spec.catalog == Catalog::Native => Offer::Known,
+            () if ours && !table.spec.catalog.publishes() => Offer::Known,
             () if live.added > evidence || table.held.contains_key(path) => Offer::Later,
             () => Offer::Overwritten,
         };
@@ -268,9 +268,11 @@ pub(super) fn bounded_reason(why: &ReleaseReason) -> ReleaseReason {
         ReleaseReason::NodeFault(error) => ReleaseReason::NodeFault(cut(error)),
         ReleaseReason::StoreFault(error) => ReleaseReason::StoreFault(cut(error)),
         ReleaseReason::InputFault(error) => ReleaseReason::InputFault(cut(error)),
+        ReleaseReason::ChildDied(error) => ReleaseReason::ChildDied(cut(error)),
         ReleaseReason::Drained
         | ReleaseReason::TakenOver
         | ReleaseReason::Stalled
+        | ReleaseReason::Lost
         | ReleaseReason::InputsChanged => why.clone(),
     }
 }

@@ -2,7 +2,9 @@
 //! took them. A refusal is a reply without events, but for one: a result that is not proved ends its attempt.
 
 mod collection;
+mod committing;
 mod completion;
+mod cutting;
 mod drops;
 mod files;
 mod pausing;
@@ -84,12 +86,16 @@ impl Draft {
             Request::Resume { table } => self.resume(table.as_ref()),
 
             Request::Poll(poll) => self.poll(poll),
+            Request::CutJob { attempt, edges } => self.cut_job(attempt, edges),
             Request::Finish(finish) => self.finish(finish),
             Request::Publish {
                 job,
                 token,
                 identities,
             } => self.publish(*job, *token, identities),
+            Request::BeginCommit(begin) => self.begin_commit(begin),
+            Request::ReportCommit { job, token, outcome } => self.report_commit(*job, *token, outcome),
+            Request::SettleCommit { job, landed } => self.settle_commit(*job, *landed),
             Request::Release {
                 attempt,
                 why,
@@ -99,6 +105,7 @@ impl Draft {
 
             Request::Renew(watcher) => self.renew(*watcher),
             Request::TakeOver { watcher, counter, by } => self.take_over(*watcher, *counter, *by),
+            Request::Expire { watcher, attempts } => self.expire(*watcher, attempts),
             Request::Rewatch { watcher, attempts } => self.rewatch(*watcher, attempts),
 
             Request::ReportAside { moved, nothing } => self.report_aside(moved, nothing),

@@ -2,10 +2,12 @@
 
 use super::turns::Turns;
 use super::{Answer, Draft, drops};
+use crate::admission::Admission;
 use crate::agenda::Tenant;
 use crate::event::Event;
 use crate::file::FilePath;
 use crate::ids::{JobId, RangeId};
+use crate::job::Job;
 use crate::limits::{JOBS_PLANNED_PER_SLOT, PARTITIONS_PER_EVENT_MAX, REST_WORTH_FILES};
 use crate::planner;
 use crate::request::{Grant, Poll, Reply};
@@ -21,15 +23,19 @@ impl Draft {
 
     fn grant(&mut self, poll: &Poll) -> Vec<Grant> {
         let mut jobs_left = poll.scope.jobs_left.unwrap_or(usize::MAX);
+        let mut admission = Admission::of(&self.state, poll);
         let mut grants: Vec<Grant> = Vec::new();
-        for (job, range) in scheduler::free_ranges(&self.state, &poll.scope) {
-            // Publishing ends a job, and a second range begins none.
-            let begins = range != RangeId::Publish && !grants.iter().any(|grant| grant.job.id == job);
-            if grants.len() == poll.slots || (begins && jobs_left == 0) {
+        for (id, range) in scheduler::free_ranges(&self.state, &poll.scope) {
+            let job = self.state.jobs[&id].clone();
+            // Publishing ends a job, and a second range begins none, whoever has the first.
+            let begins = range != RangeId::Publish && !job.is_begun();
+            let is_left = grants.len() < poll.slots && (!begins || jobs_left > 0);
+            if !is_left || !admission.admits(&job, range) {
                 continue;
             }
             jobs_left -= usize::from(begins);
-            grants.push(self.lease(poll, job, range));
+            admission.take(&job, range);
+            grants.push(self.lease(poll, id, range));
         }
         grants
     }
@@ -44,6 +50,7 @@ impl Draft {
             embedded: poll.embedded,
             host: poll.host.clone(),
             tenant: self.state.tenant_of(&self.state.jobs[&job]),
+            isolates: poll.isolates,
         });
         Grant {
             job: self.state.jobs[&job].clone(),
@@ -56,12 +63,19 @@ impl Draft {
     /// this poll gets one in any case: others' full queues are no reason to wait.
     fn plan(&mut self, poll: &Poll) {
         let scope = &poll.scope;
-        let queued = scheduler::free_by_tenant(&self.state, scope);
+        let admission = Admission::of(&self.state, poll);
+        let queued = scheduler::free_by_tenant(&self.state, scope, |job, range| admission.admits(job, range));
+        let unfit = scheduler::free_by_tenant(&self.state, scope, |job, range| {
+            admission.is_for(job, range) && !admission.admits(job, range)
+        });
         let free: usize = queued.values().sum();
-        let jobs_left = scope.jobs_left.unwrap_or(usize::MAX).saturating_sub(free);
+        let to_begin = scheduler::jobs_to_begin(&self.state, scope);
+        let jobs_left = scope.jobs_left.unwrap_or(usize::MAX).saturating_sub(to_begin);
         let mut budget = Budget {
             jobs: poll.slots.saturating_mul(JOBS_PLANNED_PER_SLOT).min(jobs_left),
+            unfit: poll.slots.saturating_sub(unfit.values().sum()),
             bytes: scope.bytes_left.unwrap_or(u64::MAX),
+            admission,
         };
         let mut turns = Turns::of(&self.state, scope);
         let mut tenants = turns.tenants();
@@ -85,13 +99,18 @@ impl Draft {
 
     /// Plans the next job of a tenant, if it asks for one that the budget admits.
     fn plan_one(&mut self, turns: &mut Turns<'_>, tenant: &Tenant, budget: &mut Budget) -> bool {
+        let scope = turns.scope();
         while budget.jobs > 0 && budget.bytes > 0 {
             let Some((place, proposal)) = turns.next_job(tenant) else {
                 return false;
             };
             let bytes = turns.bytes(&place, &proposal);
-            // What is too large now must not stop the smaller ones behind it.
-            if bytes > budget.bytes {
+            let takes = scope.takes(turns.level(&place, &proposal), bytes);
+            let admitted = budget
+                .admission
+                .would_admit(self.state.next_job, proposal.output_level, bytes);
+            // What is too large now, or for others, must not stop the smaller ones behind it.
+            if bytes > budget.bytes || !takes || (!admitted && budget.unfit == 0) {
                 continue;
             }
             if !self.make_room(tenant) {
@@ -99,6 +118,7 @@ impl Draft {
             }
             budget.bytes -= bytes;
             budget.jobs -= 1;
+            budget.unfit -= usize::from(!admitted);
             let partition = turns.output_partition(&place, &proposal);
             let drops = drops::frozen(&self.state, &place.0, &partition, &proposal.inputs);
             self.emit(Event::JobPlanned {
@@ -109,6 +129,7 @@ impl Draft {
                 output_level: proposal.output_level,
                 why: proposal.why,
                 drops,
+                alone: false,
             });
             return true;
         }
@@ -133,7 +154,7 @@ impl Draft {
     }
 
     /// Halves of a job that failed without saying which input is to blame.
-    pub(super) fn plan_halves(&mut self, of: JobId, like: &crate::job::Job) {
+    pub(super) fn plan_halves(&mut self, of: JobId, like: &Job) {
         let (older, newer) = like.inputs.split_at(like.inputs.len() / 2);
         for half in [older, newer] {
             let inputs: Vec<FilePath> = half.iter().map(|file| file.path.clone()).collect();
@@ -146,6 +167,7 @@ impl Draft {
                 output_level: like.output_level,
                 why: crate::job::Why::Bisected { of },
                 drops,
+                alone: like.ranges.iter().any(|range| range.alone),
             });
         }
     }
@@ -154,5 +176,8 @@ impl Draft {
 /// What a poll may still plan.
 struct Budget {
     jobs: usize,
+    /// Jobs among them that wait until the worker has memory for them. Without a bound each poll would plan more.
+    unfit: usize,
     bytes: u64,
+    admission: Admission,
 }

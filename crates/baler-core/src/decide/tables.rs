@@ -9,7 +9,7 @@ use crate::job::CancelReason;
 use crate::limits::{SETTING_BYTES_MAX, TABLES_MAX};
 use crate::names;
 use crate::request::{Refusal, Reply};
-use crate::table::{MergeSpec, Policy, Replaced, Rule, TableSpec};
+use crate::table::{Catalog, MergeSpec, Policy, Replaced, Rule, TableSpec};
 
 impl Draft {
     pub(super) fn create_table(&mut self, table: &TableName, spec: &Arc<TableSpec>) -> Answer {
@@ -64,6 +64,9 @@ impl Draft {
         if self.table(name)?.spec.catalog.publishes() {
             return Err(Refusal::CannotDrop(name.clone()));
         }
+        if self.state.has_external_catalog(name) {
+            return Err(Refusal::KeptElsewhere(name.clone()));
+        }
         let jobs = self.state.jobs.values().filter(|job| job.table == *name);
         let jobs: Vec<JobId> = jobs.map(|job| job.id).collect();
         for job in jobs {
@@ -90,8 +93,8 @@ fn check(table: &TableName, spec: &TableSpec) -> Result<(), Refusal> {
     let says_nothing = |spec: &TableSpec| texts(spec).any(|text| text.is_empty());
     let says_too_much = |spec: &TableSpec| texts(spec).any(|text| text.len() > SETTING_BYTES_MAX);
     let what = match () {
-        () if spec.retention.is_some() && plain => {
-            "retention is for native tables: which rows a plain folder holds is for those to say who write it"
+        () if spec.retention.is_some() && spec.catalog != Catalog::Native => {
+            "retention is for native tables: which rows any other holds is for those to say who write it"
         }
         () if spec.retention.is_some() && merge.row_time.is_none() => {
             "retention needs to know which column holds the rows' time"

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use crate::agenda::Tenant;
 use crate::event::Rested;
+use crate::file::Level;
 use crate::ids::{Partition, TableName};
 use crate::planner::{self, Proposal};
 use crate::request::Scope;
@@ -39,6 +40,11 @@ impl<'s> Turns<'s> {
             rested: BTreeMap::new(),
             files_in_vain: 0,
         }
+    }
+
+    /// What the worker is willing to work on.
+    pub(super) fn scope(&self) -> &'s Scope {
+        self.scope
     }
 
     /// Those for whom there may be something to do, the next one first.
@@ -85,6 +91,13 @@ impl<'s> Turns<'s> {
         proposal.inputs.iter().map(|path| files[path].bytes()).sum()
     }
 
+    /// The lowest level among its inputs.
+    pub(super) fn level(&self, place: &Place, proposal: &Proposal) -> Level {
+        let files = &self.seen.tables[&place.0].files;
+        let levels = proposal.inputs.iter().map(|path| files[path].level);
+        levels.min().unwrap_or_default()
+    }
+
     /// Where its outputs go.
     pub(super) fn output_partition(&self, place: &Place, proposal: &Proposal) -> Partition {
         let spec = &self.seen.tables[&place.0].spec;
@@ -119,9 +132,7 @@ impl<'s> Turns<'s> {
 
     fn tables(&self) -> impl Iterator<Item = (&TableName, &Table)> {
         let tables = self.seen.tables.iter();
-        tables.filter(|(name, _)| {
-            !self.seen.is_paused(name) && self.scope.table.as_ref().is_none_or(|only| only == *name)
-        })
+        tables.filter(|(name, _)| !self.seen.is_paused(name) && self.scope.covers_table(name))
     }
 
     /// First those after the one that was planned last: in any fixed order the first ones, while files keep arriving

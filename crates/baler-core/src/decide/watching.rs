@@ -38,6 +38,21 @@ impl Draft {
         Ok(Reply::Done)
     }
 
+    /// A worker in the watcher's own process is not silent: it ends with it, or says why.
+    pub(super) fn expire(&mut self, watcher: WatcherId, attempts: &[Attempt]) -> Answer {
+        for attempt in attempts {
+            let job = self.state.lease_held(attempt);
+            let lease = job.and_then(|job| job.range(attempt.range)?.lease());
+            if lease.is_some_and(|lease| lease.watcher == watcher && !lease.embedded) {
+                self.emit(Event::RangeReleased {
+                    attempt: *attempt,
+                    why: ReleaseReason::Lost,
+                });
+            }
+        }
+        Ok(Reply::Done)
+    }
+
     pub(super) fn rewatch(&mut self, watcher: WatcherId, attempts: &[Attempt]) -> Answer {
         for attempt in attempts {
             if self.state.lease_held(attempt).is_none() {

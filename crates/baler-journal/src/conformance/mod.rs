@@ -207,6 +207,8 @@ pub fn poll(watcher: u128) -> Request {
         embedded: true,
         host: None,
         slots: 1,
+        memory_bytes: None,
+        isolates: false,
         scope: Scope::default(),
     })
 }

@@ -239,6 +239,7 @@ pub(super) fn job_record(job: &Job) -> JobRecord {
         status,
         ranges,
         publish,
+        tries,
         planned,
         input_faults,
         last_error,
@@ -264,6 +265,7 @@ pub(super) fn job_record(job: &Job) -> JobRecord {
         input_faults: *input_faults,
         last_error: last_error.as_deref().map(str::to_owned),
         drops: drops.as_ref().map(to_json),
+        tries: tries.as_ref().map(to_json),
     }
 }
 
@@ -290,6 +292,7 @@ pub(super) fn job(record: JobRecord, share: impl Fn(File) -> Arc<File>) -> Resul
         status: from_json(&record.status)?,
         ranges: from_json(&record.ranges)?,
         publish: from_json(&record.publish)?,
+        tries: record.tries.as_deref().map(from_json).transpose()?,
         planned: Sequence(record.planned),
         input_faults: record.input_faults,
         last_error: record.last_error.map(Into::into),

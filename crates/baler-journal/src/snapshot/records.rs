@@ -292,6 +292,9 @@ pub(super) struct JobRecord {
     /// `DropsBefore` as JSON.
     #[prost(string, optional, tag = "15")]
     pub(super) drops: Option<String>,
+    /// `Tries` as JSON.
+    #[prost(string, optional, tag = "16")]
+    pub(super) tries: Option<String>,
 }
 
 #[derive(Clone, PartialEq, Message)]

@@ -146,6 +146,12 @@ fn the_stories_reach_every_part_of_the_state() {
         "paused table",
         "put off",
         "backoff",
+        "cut",
+        "lost",
+        "alone",
+        "tries",
+        "stuck",
+        "failed",
     ];
     for number in 0..6_000 {
         let request = next_request(&state, number);
@@ -167,7 +173,7 @@ fn is_reached(state: &State, part: &str) -> bool {
     };
     match part {
         "marks" => state.marks.len() > 1,
-        "tables" => state.tables.len() == 5,
+        "tables" => state.tables.len() == 6,
         "jobs" => state.jobs.len() > 1,
         "next_job" => state.next_job.0 > 1,
         "recent" => state.recent.len() > 1,
@@ -205,6 +211,16 @@ fn is_reached(state: &State, part: &str) -> bool {
         "paused root" => state.paused,
         "paused table" => any_table(&|table| table.paused),
         "put off" => any_table(&|table| table.put_off.len() > 1),
+        "lost" => any_job(&|job| job.ranges.iter().any(|range| !range.lost.is_empty())),
+        "alone" => any_job(&|job| {
+            job.ranges
+                .iter()
+                .any(|range| range.alone && range.lease().is_some())
+        }),
+        "tries" => any_job(&|job| job.tries.as_ref().is_some_and(|tries| tries.count > 1)),
+        "stuck" => any_job(&|job| job.tries.as_ref().is_some_and(|tries| tries.stuck.is_some())),
+        "failed" => state.recent.iter().any(|job| job.failed.is_some()),
+        "cut" => any_job(&|job| job.ranges.len() > 1 && job.finished().next().is_some()),
         "backoff" => any_job(&|job| job.ranges().any(|(_, range)| range.backoff.is_some())),
         other => panic!("no such part: {other}"),
     }

@@ -3,13 +3,14 @@
 use std::sync::Arc;
 
 use baler_core::event::{Event, Quarantined, ReleaseReason};
+use baler_core::external::{CatalogVersion, CommitOutcome, History};
 use baler_core::file::{Digest, File, FilePath, Identity, KeyRange, Level, Origin, Place};
 use baler_core::garbage::Stage;
 use baler_core::ids::{JobId, Partition, RangeId, Sequence, TableName, WatcherId, WorkerId};
-use baler_core::job::{Dropped, Finished, InputRead, Job, Output};
+use baler_core::job::{Dropped, Finished, InputRead, Job, JobStatus, Output};
 use baler_core::lease::HostLock;
 use baler_core::names::Attempt;
-use baler_core::request::{Finish, Grace, Poll, Request, Scope};
+use baler_core::request::{BeginCommit, Finish, Grace, Poll, Request, Scope};
 use baler_core::state::{State, Table};
 use baler_core::table::{
     Catalog, Codec, Expire, Leveled, MergeSpec, Policy, Replaced, Rewritten, Rule, SortColumn, TableSpec,
@@ -39,7 +40,7 @@ impl Draw {
 /// Something that might be asked now; `Tick` where there is nothing to ask about.
 pub(crate) fn next_request(state: &State, number: u64) -> Request {
     let mut draw = Draw(number);
-    let asked = match draw.below(27) {
+    let asked = match draw.below(32) {
         0 => Some(create_table(&mut draw)),
         1..=6 => add_files(state, &mut draw),
         7..=9 => Some(poll(&mut draw)),
@@ -57,6 +58,8 @@ pub(crate) fn next_request(state: &State, number: u64) -> Request {
         22 => watching(state, &mut draw),
         23 => Some(Request::ApplyRetention(table_name(0))),
         24 => Some(pause_or_resume(state, &mut draw)),
+        25 => cut(state, &mut draw),
+        26..=29 => commit(state, &mut draw),
         _ => state
             .jobs
             .keys()
@@ -79,10 +82,10 @@ fn pause_or_resume(state: &State, draw: &mut Draw) -> Request {
 }
 
 fn table_name(number: u64) -> TableName {
-    TableName::from(["native", "in-place", "output", "keyed", "store"][number as usize])
+    TableName::from(["native", "in-place", "output", "keyed", "store", "external"][number as usize])
 }
 
-const TABLES: u64 = 5;
+const TABLES: u64 = 6;
 
 /// A table of each kind, as no root would have them beside each other.
 pub(crate) fn all_tables() -> Vec<Event> {
@@ -94,7 +97,11 @@ pub(crate) fn all_tables() -> Vec<Event> {
 }
 
 fn create_table(draw: &mut Draw) -> Request {
-    let number = draw.below(TABLES);
+    create(draw.below(TABLES))
+}
+
+/// Begins the table of that number: 0 is native, 5 has an external catalog.
+pub(crate) fn create(number: u64) -> Request {
     Request::CreateTable {
         table: table_name(number),
         spec: spec(number),
@@ -104,6 +111,7 @@ fn create_table(draw: &mut Draw) -> Request {
 fn spec(number: u64) -> Arc<TableSpec> {
     let catalog = match number {
         1 | 4 => Catalog::InPlace,
+        5 => Catalog::External,
         2 => Catalog::Output {
             source: "file:///data/é".into(),
         },
@@ -241,11 +249,13 @@ fn poll(draw: &mut Draw) -> Request {
         lock: "_baler/lock".into(),
     };
     Request::Poll(Poll {
-        worker: WorkerId::from("worker"),
+        worker: WorkerId::from(["one", "two", "three"][draw.below(3) as usize]),
         watcher: WatcherId(u128::from(1 + draw.below(3))),
         embedded: draw.below(2) == 0,
         host: Some(host).filter(|_| draw.below(2) == 0),
         slots: 1 + draw.below(2) as usize,
+        memory_bytes: Some(draw.below(200 << 20)).filter(|_| draw.below(4) == 0),
+        isolates: draw.below(4) > 0,
         scope: Scope::default(),
     })
 }
@@ -265,12 +275,75 @@ fn leased<'a>(state: &'a State, draw: &mut Draw, publishing: bool) -> Option<(&'
     draw.one_of(attempts.filter(|(_, attempt)| (attempt.range == RangeId::Publish) == publishing))
 }
 
+/// Commits in an external catalog, of which nobody knows more than the state does.
+fn commit(state: &State, draw: &mut Draw) -> Option<Request> {
+    let is_due = |job: &&Arc<Job>| {
+        let table = state.tables.get(&job.table);
+        let external = table.is_some_and(|table| table.spec.catalog == Catalog::External);
+        external && job.status == JobStatus::Compacted
+    };
+    let job = draw.one_of(state.jobs.values().filter(is_due))?;
+    let tries = job.tries.as_ref();
+    let newest = tries.map_or(3, |tries| tries.newest.0);
+    if tries.is_some_and(|tries| tries.stuck.is_some()) {
+        let landed = draw.below(2) == 0;
+        return Some(Request::SettleCommit { job: job.id, landed });
+    }
+    let Some(lease) = job.publish.lease().filter(|_| draw.below(4) > 0) else {
+        return Some(Request::BeginCommit(BeginCommit {
+            job: job.id,
+            base: CatalogVersion(newest + draw.below(3)),
+            worker: "committer".into(),
+            watcher: WatcherId(7),
+            host: None,
+        }));
+    };
+    let reason: Arc<str> = "so it is".into();
+    let history = History {
+        after: CatalogVersion(draw.below(5)),
+        until: CatalogVersion(newest + 1),
+    };
+    let outcomes = [
+        CommitOutcome::Committed,
+        CommitOutcome::Unknown {
+            reason: reason.clone(),
+        },
+        CommitOutcome::HistoryCut {
+            reason: reason.clone(),
+        },
+        CommitOutcome::Refused { reason, history },
+    ];
+    Some(Request::ReportCommit {
+        job: job.id,
+        token: lease.token,
+        outcome: draw.one_of(outcomes)?,
+    })
+}
+
+fn cut(state: &State, draw: &mut Draw) -> Option<Request> {
+    let (_, attempt) = leased(state, draw, false)?;
+    let low = draw.below(100) as u8;
+    Some(Request::CutJob {
+        attempt,
+        edges: vec![vec![low + 1], vec![low + 1, 7]],
+    })
+}
+
+/// All rows of a job that was cut are in its first range.
 fn finish(state: &State, draw: &mut Draw) -> Option<Request> {
     let (job, attempt) = leased(state, draw, false)?;
-    let read = |file: &Arc<File>| InputRead {
-        rows: file.rows,
-        copied: 0,
-        digest: file.digest.unwrap_or(Digest(5)),
+    let has_rows = attempt.range == RangeId::Keys(0);
+    let read = |file: &Arc<File>| match has_rows {
+        true => InputRead {
+            rows: file.rows,
+            copied: 0,
+            digest: file.digest.unwrap_or(Digest(5)),
+        },
+        false => InputRead {
+            rows: 0,
+            copied: 0,
+            digest: Digest(0),
+        },
     };
     let reads: Vec<InputRead> = job.inputs.iter().map(read).collect();
     let dropped = Dropped {
@@ -278,7 +351,7 @@ fn finish(state: &State, draw: &mut Draw) -> Option<Request> {
         rows: 1,
         digest: Digest(3),
     };
-    let drops = Vec::from_iter(Some(dropped).filter(|_| job.merge.is_keyed()));
+    let drops = Vec::from_iter(Some(dropped).filter(|_| has_rows && job.merge.is_keyed()));
     let dropped: Digest = drops.iter().map(|dropped| dropped.digest).sum();
     let digest: Digest = reads.iter().map(|read| read.digest).sum();
     let output = Output {
@@ -299,7 +372,7 @@ fn finish(state: &State, draw: &mut Draw) -> Option<Request> {
     };
     let finished = Finished {
         token: attempt.token,
-        outputs: vec![output],
+        outputs: Vec::from_iter(Some(output).filter(|_| has_rows)),
         reads,
         drops,
         copied: None,
@@ -341,6 +414,8 @@ fn release(state: &State, draw: &mut Draw) -> Option<Request> {
         ReleaseReason::StoreFault("503".into()),
         ReleaseReason::InputFault("footer".into()),
         ReleaseReason::InputFault("page 3".into()),
+        ReleaseReason::ChildDied("signal 9".into()),
+        ReleaseReason::Stalled,
     ];
     let why = draw.one_of(reasons)?;
     Some(Request::Release {
@@ -444,8 +519,16 @@ fn sweep(state: &State, draw: &mut Draw) -> Option<Request> {
 
 fn watching(state: &State, draw: &mut Draw) -> Option<Request> {
     let (id, watcher) = draw.one_of(&state.watchers)?;
-    Some(match draw.below(3) {
+    Some(match draw.below(4) {
         0 => Request::Renew(*id),
+        3 => {
+            let (_, attempt) = leased(state, draw, false)?;
+            let lease = state.jobs.get(&attempt.job)?.range(attempt.range)?.lease()?;
+            Request::Expire {
+                watcher: lease.watcher,
+                attempts: vec![attempt],
+            }
+        }
         1 => Request::TakeOver {
             watcher: *id,
             counter: watcher.counter,

@@ -124,7 +124,7 @@ impl TableStatus {
             table: describe_table(&table.spec),
             source: match &table.spec.catalog {
                 Catalog::Output { source } => Some(source.to_string()),
-                Catalog::InPlace | Catalog::Native => None,
+                Catalog::InPlace | Catalog::Native | Catalog::External => None,
             },
             live: Totals::of(table),
             levels,

@@ -86,6 +86,7 @@ impl Listed {
             name: name.to_string(),
             catalog: match &table.spec.catalog {
                 Catalog::Native => "native",
+                Catalog::External => "external",
                 Catalog::InPlace => "in place",
                 Catalog::Output { .. } => "output",
             },

@@ -95,10 +95,10 @@ impl EndedJob {
     pub fn of(job: &JobSummary) -> Self {
         Self {
             id: job.id.0,
-            status: if job.status == JobStatus::Committed {
-                "committed"
-            } else {
-                "cancelled"
+            status: match job.status {
+                JobStatus::Committed => "committed",
+                JobStatus::Failed => "failed",
+                JobStatus::Open | JobStatus::Compacted | JobStatus::Cancelled => "cancelled",
             },
             table: job.table.to_string(),
             partition: job.partition.to_string(),

@@ -15,7 +15,7 @@ pub(super) async fn choose(root: &Depot, catalog: &Catalog, settings: &ReplacedS
     let other_way = match catalog {
         Catalog::Output { .. } => return Ok(Replaced::Delete),
         Catalog::InPlace => "--output DST leaves the bucket as it is; ",
-        Catalog::Native => "",
+        Catalog::Native | Catalog::External => "",
     };
     let wanted = settings.wanted.clone().unwrap_or(Replaced::Delete);
     let deletes = wanted != Replaced::Remember;

@@ -186,6 +186,7 @@ impl Run<'_> {
             partitions,
             bytes_left,
             jobs_left: jobs_max.map(|max| max.saturating_sub(self.jobs_begun)),
+            ..Scope::default()
         }
     }
 

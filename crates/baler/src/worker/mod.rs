@@ -159,6 +159,8 @@ impl Worker {
             embedded: true,
             host: None,
             slots,
+            memory_bytes: None,
+            isolates: false,
             scope,
         };
         self.root.replica.catch_up().await?;

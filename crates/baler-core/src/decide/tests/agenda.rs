@@ -108,6 +108,7 @@ fn whatever_changes_a_partition_has_it_looked_at_again() {
         output_level: crate::file::Level(1),
         why: crate::job::Why::SmallFiles,
         drops: None,
+        alone: false,
     };
     let held = at_rest().and([planned]);
     unsettles(held.clone());

@@ -166,6 +166,7 @@ pub(super) fn planned_because<const N: usize>(table: &str, job: u64, inputs: [&s
         output_level: Level(1),
         why,
         drops: None,
+        alone: false,
     }
 }
 
@@ -183,6 +184,7 @@ pub(super) fn leased_by(job: u64, range: RangeId, watcher: WatcherId) -> Event {
         embedded: watcher == LONER,
         host: None,
         tenant: None,
+        isolates: false,
     }
 }
 
@@ -222,6 +224,8 @@ pub(super) fn a_poll(watcher: WatcherId, slots: usize) -> Poll {
         embedded: watcher == LONER,
         host: None,
         slots,
+        memory_bytes: None,
+        isolates: false,
         scope: Scope::default(),
     }
 }

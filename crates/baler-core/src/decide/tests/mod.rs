@@ -11,18 +11,24 @@ mod native;
 mod planning;
 mod tables;
 
+mod admission;
 mod agenda;
 mod pausing;
+mod pressure;
 mod queue;
+mod routing;
 mod shards;
 mod turns;
 
 mod completion;
 mod drops;
+mod external;
 mod faults;
 mod leases;
+mod losses;
 mod proof;
 mod publishing;
+mod ranges;
 
 mod collection;
 mod pins;

@@ -20,6 +20,7 @@ fn planned_at(job: u64, name: &str, level: u8) -> Event {
         output_level: Level(level),
         why: Why::SmallFiles,
         drops: None,
+        alone: false,
     }
 }
 

@@ -221,6 +221,7 @@ fn the_watchers_lock_file_is_known_while_it_publishes() {
         embedded: true,
         host: Some(host.clone()),
         tenant: None,
+        isolates: false,
     };
     let story = given([added(PLACE, ["a"]), planned(PLACE, 0, ["a"]), leased]);
     let request = Request::Finish(finish(story.job(0), &story.attempt(0)));

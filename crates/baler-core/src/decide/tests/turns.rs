@@ -189,6 +189,7 @@ fn arrive(state: &mut State, number: u64, (tenant, level): (u8, u8)) {
         output_level: Level(level),
         why: Why::SmallFiles,
         drops: None,
+        alone: false,
     };
     crate::apply::apply_event(state, &added);
     crate::apply::apply_event(state, &planned);
@@ -223,6 +224,7 @@ proptest! {
                 embedded: false,
                 host: None,
                 tenant,
+                isolates: false,
             };
             let ended = Event::JobCancelled { job: first, why: CancelReason::Operator };
             crate::apply::apply_event(&mut state, &leased);

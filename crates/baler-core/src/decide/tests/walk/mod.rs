@@ -2,6 +2,7 @@
 //! late messages. After each step the oracle looks at the disk, not at the product's own idea of it. Then faults stop,
 //! and nothing may be left over.
 
+mod catalog;
 mod collectors;
 mod mutants;
 mod oracle;
@@ -23,7 +24,9 @@ type Decide = fn(&State, &Request) -> Decision;
 /// What is wrong with the world, in words.
 type Verdict = Result<(), String>;
 
-const TABLES: [&str; 5] = [NATIVE, PLACE, OUTPUT, STORE, REMEMBERING];
+const TABLES: [&str; 6] = [NATIVE, PLACE, OUTPUT, STORE, REMEMBERING, EXTERNAL];
+/// A table whose truth is elsewhere.
+const EXTERNAL: &str = "external";
 /// How long the rows of the native table are kept.
 const RETENTION: Millis = Millis(40_000);
 const STEPS: usize = 400;
@@ -43,7 +46,7 @@ fn walk(seed: u64, decide: Decide) -> Verdict {
 
 impl World {
     fn step(&mut self) -> Verdict {
-        match self.any(29) {
+        match self.any(34) {
             0..=2 => self.outsider_acts(),
             3..=4 => self.somebody_looks(),
             5..=7 => self.somebody_reports(),
@@ -58,6 +61,7 @@ impl World {
             25 => self.reader_acts(),
             26 => self.operator_acts(),
             27 => self.retention_is_applied(),
+            28..=32 => self.committer_acts(),
             _ => self.close_entry(),
         }
     }

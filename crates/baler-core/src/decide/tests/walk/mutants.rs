@@ -3,6 +3,7 @@
 use super::super::fixtures::{NATIVE, output_of};
 use super::{Decide, walk};
 use crate::decide::{Decision, decide};
+use crate::external::{CatalogVersion, CommitOutcome, History};
 use crate::file::Digest;
 use crate::ids::{Sequence, TableName};
 use crate::names::Attempt;
@@ -65,6 +66,43 @@ fn no_proof(state: &State, request: &Request) -> Decision {
         let rest_digest: Digest = rest.iter().map(|output| output.digest).sum();
         first.rows = rows - rest_rows;
         first.digest = Digest(digest.0.wrapping_sub(rest_digest.0));
+    }
+    decide(state, &request)
+}
+
+/// Each range is proved by itself, and nobody adds them up.
+fn ranges_are_not_added_up(state: &State, request: &Request) -> Decision {
+    let mut state = state.clone();
+    if let Request::Finish(finish) = request
+        && let Some(job) = state.jobs.get_mut(&finish.job)
+    {
+        let job = Arc::make_mut(job);
+        let finished: Vec<_> = job
+            .finished()
+            .map(|(_, finished)| finished.reads.clone())
+            .collect();
+        for (index, input) in job.inputs.iter_mut().enumerate() {
+            let reads = finished.iter().chain([&finish.finished.reads]);
+            let input = Arc::make_mut(input);
+            input.rows = reads.map(|reads| reads[index].rows).sum();
+            input.digest = None;
+        }
+    }
+    decide(&state, request)
+}
+
+/// A catalog that refuses is believed without proof.
+fn gives_up_without_proof(state: &State, request: &Request) -> Decision {
+    let mut request = request.clone();
+    if let Request::ReportCommit {
+        outcome: CommitOutcome::Refused { history, .. },
+        ..
+    } = &mut request
+    {
+        *history = History {
+            after: CatalogVersion(0),
+            until: CatalogVersion(u64::MAX),
+        };
     }
     decide(state, &request)
 }
@@ -176,6 +214,8 @@ found_out!(
     no_token_check,
     stale_evidence,
     no_proof,
+    ranges_are_not_added_up,
+    gives_up_without_proof,
     no_source_check,
     collector_ignores_jobs,
     collector_ignores_pins,

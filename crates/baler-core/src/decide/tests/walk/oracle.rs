@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::super::fixtures::{NATIVE, PLACE, REMEMBERING, STORE};
-use super::world::{Atom, Object, World};
-use super::{RETENTION, TABLES, Verdict};
+use super::world::{Atom, Object, World, is_plain};
+use super::{EXTERNAL, RETENTION, TABLES, Verdict};
 use crate::event::Event;
 use crate::file::{File, FilePath, Identity};
 use crate::ids::{JobId, TableName};
@@ -17,9 +17,13 @@ impl World {
         let job = match event {
             Event::RangeLeased { job, .. }
             | Event::RangeFinished { job, .. }
+            | Event::JobCut { job, .. }
             | Event::JobCompacted { job }
             | Event::JobPublished { job, .. }
             | Event::JobCommitted { job }
+            | Event::CommitTry { job, .. }
+            | Event::CommitStuck { job, .. }
+            | Event::JobFailed { job, .. }
             | Event::JobCancelled { job, .. } => Some(*job),
             Event::RangeReleased { attempt, .. } => Some(attempt.job),
             _ => None,
@@ -28,8 +32,9 @@ impl World {
             return Err(format!("a final state changed: {event:?}"));
         }
         match event {
-            Event::JobCommitted { job } | Event::JobCancelled { job, .. } => {
+            Event::JobCommitted { job } | Event::JobCancelled { job, .. } | Event::JobFailed { job, .. } => {
                 self.ended.insert(*job);
+                return self.agrees_with_the_catalog(*job, event);
             }
             Event::FilesAdded { files, .. } => {
                 for file in files {
@@ -41,10 +46,21 @@ impl World {
                 }
             }
             Event::FilesExpired { table, paths, .. } => return self.rows_expire(table, paths),
-            Event::RangeFinished { job, .. } => return self.inputs_are_there(*job),
+            Event::JobCompacted { job } => return self.inputs_are_there(*job),
             _ => {}
         }
         Ok(())
+    }
+
+    /// What is committed landed in the external catalog, and what failed did not.
+    fn agrees_with_the_catalog(&mut self, job: JobId, event: &Event) -> Verdict {
+        let external = self.state.jobs[&job].table.as_str() == EXTERNAL;
+        let committed = matches!(event, Event::JobCommitted { .. });
+        self.failed.extend(Some(job).filter(|_| !committed));
+        match external && committed != self.ledger.holds(job) {
+            true => Err(format!("the catalog says otherwise: {event:?}")),
+            false => Ok(()),
+        }
     }
 
     /// Only rows past the retention go, and they do not come back.
@@ -64,7 +80,7 @@ impl World {
     /// Guarantee 2: in a plain table, what is replaced was there when it was looked at.
     fn inputs_are_there(&self, job: JobId) -> Verdict {
         let job = &self.state.jobs[&job];
-        if job.table.as_str() == NATIVE {
+        if !is_plain(&job.table) {
             return Ok(());
         }
         let mut inputs = job.inputs.iter();
@@ -182,7 +198,7 @@ impl World {
         if !state.watchers.is_empty() || state.tables.values().any(|table| !table.held.is_empty()) {
             return Err("something is still held".to_owned());
         }
-        for table in [NATIVE, PLACE, STORE] {
+        for table in [NATIVE, PLACE, STORE, EXTERNAL] {
             if !state.tables[&TableName::from(table)].consumed.is_empty() {
                 return Err(format!("something is still consumed in {table}"));
             }

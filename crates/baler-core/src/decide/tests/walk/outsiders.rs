@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::super::fixtures::{NATIVE, OUTPUT};
 use super::Verdict;
-use super::world::{Atom, Sight, World, folder};
+use super::world::{Atom, Sight, World, folder, is_plain};
 use crate::event::{Event, Quarantined};
 use crate::file::{File, FilePath, Place};
 use crate::ids::{JobId, Sequence, TableName};
@@ -22,9 +22,9 @@ impl World {
             OUTPUT => FilePath::in_source(name),
             _ => FilePath::in_root(name),
         };
-        // Whoever hands a file over to a native table leaves it alone while the table shows it.
+        // Whoever hands a file over leaves it alone while the table shows it.
         let shown = self.state.tables[&table].files.contains_key(&path);
-        if table.as_str() == NATIVE && shown && self.any(4) > 0 {
+        if !is_plain(&table) && shown && self.any(4) > 0 {
             return Ok(());
         }
         self.destroy(&table, &path);
@@ -173,6 +173,7 @@ impl World {
             output_level: crate::file::Level(1),
             why: Why::SmallFiles,
             drops: None,
+            alone: false,
         });
         Ok(())
     }

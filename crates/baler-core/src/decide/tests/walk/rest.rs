@@ -1,6 +1,6 @@
 //! Faults stop, and everything that is owed gets done.
 
-use super::super::fixtures::{CHIEF, GRACE};
+use super::super::fixtures::{CHIEF, GRACE, a_poll};
 use super::world::{Try, World};
 use super::{TABLES, Verdict};
 use crate::event::ReleaseReason;
@@ -8,7 +8,7 @@ use crate::file::FilePath;
 use crate::garbage::Stage;
 use crate::ids::TableName;
 use crate::names::Attempt;
-use crate::request::{Grace, Reply, Request};
+use crate::request::{Grace, Poll, Reply, Request};
 use crate::time::Millis;
 
 const ROUNDS: usize = 60;
@@ -23,6 +23,7 @@ impl World {
                 self.release(attempt, ReleaseReason::Drained, vec![])?;
             }
             self.finish_everything()?;
+            self.commit_everything()?;
             self.look_at_everything()?;
             self.collect_everything()?;
             self.pass(Millis(GRACE.0 + 50_000))?;
@@ -37,7 +38,10 @@ impl World {
 
     /// Workers may still be clumsy, but their messages arrive.
     fn finish_everything(&mut self) -> Verdict {
-        let poll = super::super::fixtures::poll(CHIEF, 4);
+        let poll = Request::Poll(Poll {
+            isolates: true,
+            ..a_poll(CHIEF, 4)
+        });
         if let Reply::Granted(grants) = self.ask(&poll)? {
             self.tries
                 .extend(grants.into_iter().map(|grant| Try { grant, merged: None }));

@@ -1,23 +1,37 @@
 //! Workers merge, finish and publish, some of them long after they lost their lease; watchers judge each other.
 
-use super::super::fixtures::{CHIEF, DEPUTY, LONER, NATIVE, output_of, poll, published};
+use std::collections::BTreeSet;
+
+use super::super::fixtures::{CHIEF, DEPUTY, LONER, a_poll, output_of, published};
 use super::Verdict;
 use super::outsiders::staged_objects;
-use super::world::{Atom, Try, World, digest};
+use super::world::{Atom, Try, World, digest, is_plain};
 use crate::event::{Quarantined, ReleaseReason};
 use crate::file::{Digest, Identity};
 use crate::ids::{RangeId, Sequence, WatcherId};
 use crate::job::{Finished, InputRead, Output};
+use crate::limits::MEMORY_BASE_BYTES;
 use crate::names::Attempt;
-use crate::request::{Finish, Reply, Request};
+use crate::request::{Finish, Poll, Reply, Request};
 
 const WATCHERS: [WatcherId; 3] = [LONER, CHIEF, DEPUTY];
+
+/// Rows are sorted by their numbers.
+fn key(atom: Atom) -> [u8; 8] {
+    atom.to_be_bytes()
+}
 
 impl World {
     pub(super) fn somebody_polls(&mut self) -> Verdict {
         let watcher = WATCHERS[self.any(3)];
         let slots = 1 + self.any(2);
-        if let Reply::Granted(grants) = self.ask(&poll(watcher, slots))? {
+        let poll = Request::Poll(Poll {
+            worker: format!("w{}", self.any(3)).as_str().into(),
+            isolates: self.chance(2),
+            memory_bytes: Some(MEMORY_BASE_BYTES + self.any(500) as u64).filter(|_| self.chance(2)),
+            ..a_poll(watcher, slots)
+        });
+        if let Reply::Granted(grants) = self.ask(&poll)? {
             let lost = self.chance(6);
             let tries = grants.into_iter().map(|grant| Try { grant, merged: None });
             self.tries.extend(tries.filter(|_| !lost));
@@ -40,9 +54,30 @@ impl World {
         let tried = self.tries[index].clone();
         match (tried.grant.range, &tried.merged) {
             (RangeId::Publish, _) => self.publish(&tried, index),
+            (_, None) if tried.grant.span().is_whole() && self.chance(3) => self.cut(&tried, index),
             (_, None) => self.merge(&tried, index),
             (_, Some(merged)) => self.finish(&tried, merged, index),
         }
+    }
+
+    /// Others may help. Whoever does not hear the answer goes on with all of it, and must be found out.
+    fn cut(&mut self, tried: &Try, index: usize) -> Verdict {
+        let inputs = &tried.grant.job.inputs;
+        let rows: Vec<Atom> = inputs
+            .iter()
+            .flat_map(|input| self.rows_of(input).to_vec())
+            .collect();
+        let edges: BTreeSet<Atom> = (0..1 + self.any(3)).filter_map(|_| self.pick(&rows)).collect();
+        let request = Request::CutJob {
+            attempt: tried.grant.attempt(),
+            edges: edges.iter().map(|edge| key(*edge).to_vec()).collect(),
+        };
+        if let Reply::Cut(grant) = self.ask(&request)?
+            && self.any(12) > 0
+        {
+            self.tries[index].grant = grant;
+        }
+        Ok(())
     }
 
     fn merge(&mut self, tried: &Try, index: usize) -> Verdict {
@@ -57,17 +92,22 @@ impl World {
             self.tries.remove(index);
             return self.release(tried.grant.attempt(), ReleaseReason::InputsChanged, vec![culprit]);
         }
-        let read: Vec<Vec<Atom>> = job
-            .inputs
-            .iter()
-            .map(|input| self.disk[&input.path].atoms.clone())
-            .collect();
+        let astray = self.chance(30).then_some(self.takes_too_much);
+        let span = tried.grant.span();
+        let is_mine = |atom: &Atom| match astray {
+            None => span.holds(&key(*atom)),
+            Some(true) => span.holds(&key(*atom)) || span.holds(&key(*atom + 1)),
+            Some(false) => span.holds(&key(*atom)) && span.holds(&key(*atom - 1)),
+        };
+        let mine = |atoms: &[Atom]| atoms.iter().copied().filter(is_mine).collect();
+        let inputs = job.inputs.iter();
+        let read: Vec<Vec<Atom>> = inputs.map(|input| mine(&self.disk[&input.path].atoms)).collect();
         let mut rows: Vec<Atom> = read.concat();
         if self.chance(8) {
             rows.pop();
         }
         let attempt = tried.grant.attempt();
-        let plain = job.table.as_str() != NATIVE;
+        let plain = is_plain(&job.table);
         let cut = rows.len() / (1 + self.any(2));
         let parts = [rows[..cut].to_vec(), rows[cut..].to_vec()];
         let parts = parts.into_iter().filter(|part| !part.is_empty());
@@ -114,9 +154,9 @@ impl World {
         if self.chance(8) {
             finished.token = self.pick(&tokens).expect("this one at least");
         }
+        let looks = is_plain(&job.table) && self.any(5) > 0;
         let now = |path| self.disk.get(path).map(|object| object.identity.clone());
-        let native = job.table.as_str() == NATIVE;
-        let inputs_now = (!native).then(|| job.inputs.iter().map(|input| now(&input.path)).collect());
+        let inputs_now = looks.then(|| job.inputs.iter().map(|input| now(&input.path)).collect());
         let request = Request::Finish(Finish {
             job: job.id,
             range: tried.grant.range,
@@ -178,11 +218,12 @@ impl World {
         let Some(attempt) = self.pick(&leases) else {
             return Ok(());
         };
-        let why = match self.any(5) {
+        let why = match self.any(6) {
             0 => ReleaseReason::Drained,
             1 => ReleaseReason::Stalled,
             2 => ReleaseReason::NodeFault("no space".into()),
             3 => ReleaseReason::StoreFault("503".into()),
+            4 => ReleaseReason::ChildDied("signal 9".into()),
             _ => ReleaseReason::InputFault("torn".into()),
         };
         let inputs = self.state.jobs[&attempt.job].inputs.clone();
@@ -221,8 +262,13 @@ impl World {
         let (watcher, by) = (WATCHERS[self.any(3)], WATCHERS[self.any(3)]);
         let counter = self.state.watchers.get(&watcher).map(|known| known.counter);
         let tokens: Vec<Attempt> = self.tries.iter().map(|tried| tried.grant.attempt()).collect();
-        let request = match self.any(3) {
+        let leases = self.leases();
+        let request = match self.any(4) {
             0 => Request::Renew(watcher),
+            3 => Request::Expire {
+                watcher,
+                attempts: self.some_of(&[leases, tokens].concat()),
+            },
             1 => Request::TakeOver {
                 watcher,
                 counter: counter.unwrap_or(Sequence(1)),

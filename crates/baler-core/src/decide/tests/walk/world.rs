@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::super::fixtures::{NATIVE, beginning, spec};
-use super::{Decide, RETENTION, TABLES, Verdict};
+use super::catalog::Ledger;
+use super::{Decide, EXTERNAL, RETENTION, TABLES, Verdict};
 use crate::event::{Batch, Event};
 use crate::file::{Digest, File, FilePath, Identity, Level, Origin};
 use crate::ids::{Partition, PinId, Sequence, TableName};
@@ -67,6 +68,12 @@ pub(super) struct World {
     /// Versions that outsiders destroyed.
     pub(super) destroyed: BTreeSet<(FilePath, Arc<str>)>,
     pub(super) ended: BTreeSet<crate::ids::JobId>,
+    /// Whether those who go astray at an edge take the last key before it too, or leave the first one out. Rows that one
+    /// loses and another doubles in the same input would pass, where nobody has its digest on record.
+    pub(super) takes_too_much: bool,
+    /// Those among them that the external catalog refused.
+    pub(super) failed: BTreeSet<crate::ids::JobId>,
+    pub(super) ledger: Ledger,
     decide: Decide,
     entries: Vec<Batch>,
     written: StoreTime,
@@ -91,6 +98,9 @@ impl World {
             harmed: BTreeSet::new(),
             destroyed: BTreeSet::new(),
             ended: BTreeSet::new(),
+            takes_too_much: seed.is_multiple_of(2),
+            failed: BTreeSet::new(),
+            ledger: Ledger::default(),
             decide,
             entries: Vec::new(),
             written: StoreTime { unix_ms: 1_000 },
@@ -102,6 +112,10 @@ impl World {
             world.append(event);
         }
         world.append(with_retention());
+        world.append(Event::TableCreated {
+            table: EXTERNAL.into(),
+            spec: spec(Catalog::External, Rule::KeepAll),
+        });
         world
     }
 
@@ -293,6 +307,11 @@ fn with_retention() -> Event {
     }
 }
 
+/// Whether readers list it: what is merged has to be published, and inputs can change under the merge.
+pub(super) fn is_plain(table: &TableName) -> bool {
+    !matches!(table.as_str(), NATIVE | EXTERNAL)
+}
+
 /// The folder of a table; the outsiders' files of `--output` lie in its source.
 pub(super) fn folder(table: &TableName) -> &'static str {
     match table.as_str() {
@@ -300,6 +319,7 @@ pub(super) fn folder(table: &TableName) -> &'static str {
         "place" => "p",
         "store" => "s",
         "remembering" => "r",
+        "external" => "e",
         _ => "o",
     }
 }
