@@ -1,7 +1,7 @@
 //! A row group that is encoded and not written yet: one column chunk after another, each as the pages it is made of.
 
 use crate::error::MergeError;
-use bytes::{Buf, Bytes};
+use bytes::{Buf, Bytes, BytesMut};
 use parquet::column::writer::ColumnCloseResult;
 use parquet::errors::Result as ParquetResult;
 use parquet::file::metadata::{ColumnChunkMetaData, RowGroupMetaDataPtr};
@@ -129,8 +129,21 @@ impl Rope {
         self.pieces.iter()
     }
 
+    /// Reads it piece by piece, without copying what lies in one.
+    pub(crate) fn cursor(&self) -> RopeCursor<'_> {
+        let mut pieces = self.pieces.iter();
+        RopeCursor {
+            rest: pieces.next().cloned().unwrap_or_default(),
+            pieces,
+            at: 0,
+        }
+    }
+
     /// All of it in one piece.
     pub(crate) fn to_bytes(&self) -> Bytes {
+        if let (Some(only), 1) = (self.pieces.front(), self.pieces.len()) {
+            return only.clone();
+        }
         let mut whole = Vec::with_capacity(self.len as usize);
         self.pieces().for_each(|piece| whole.extend_from_slice(piece));
         whole.into()
@@ -148,6 +161,48 @@ impl Rope {
             rest.pop_front();
         }
         rest
+    }
+}
+
+/// A place in a rope.
+pub(crate) struct RopeCursor<'a> {
+    /// What is left of the piece that it is in.
+    rest: Bytes,
+    pieces: std::collections::vec_deque::Iter<'a, Bytes>,
+    at: u64,
+}
+
+impl RopeCursor<'_> {
+    /// Bytes before this place.
+    pub(crate) fn at(&self) -> u64 {
+        self.at
+    }
+
+    /// What is left of the piece at this place.
+    pub(crate) fn piece(&mut self) -> &Bytes {
+        while self.rest.is_empty()
+            && let Some(next) = self.pieces.next()
+        {
+            self.rest = next.clone();
+        }
+        &self.rest
+    }
+
+    /// The next bytes; they are copied only if they lie in several pieces.
+    pub(crate) fn take(&mut self, length: usize) -> Result<Bytes, String> {
+        self.at += length as u64;
+        if self.piece().len() >= length {
+            return Ok(self.rest.split_to(length));
+        }
+        let mut taken = BytesMut::with_capacity(length.min(1 << 20));
+        while taken.len() < length {
+            let here = self.piece().len().min(length - taken.len());
+            if here == 0 {
+                return Err("a column ends in the middle of a page".into());
+            }
+            taken.extend_from_slice(&self.rest.split_to(here));
+        }
+        Ok(taken.freeze())
     }
 }
 

@@ -93,7 +93,7 @@ impl<'a> Mix<'a> {
     fn plan(
         context: &'a Context<'a>,
         spec: &'a MergeSpec,
-        shares: &Shares,
+        shares: &'a Shares,
         sort: Option<&'a SortPlan>,
     ) -> Result<Option<Self>, MergeError> {
         let key = sort.map(|sort| &sort.key);
@@ -105,10 +105,11 @@ impl<'a> Mix<'a> {
         let passing = Passing {
             files: &context.files,
             spec,
-            group_rows: outline.group_rows(spec, context.due()),
+            group_rows: outline.group_rows(spec, context.due(), shares),
             schema: &context.schema,
             leaves: outline.leaves.clone(),
             key,
+            shares,
             progress: context.progress,
         };
         let plan = passing.plan()?;
@@ -131,19 +132,21 @@ impl<'a> Mix<'a> {
     fn write(&self, rows: &Rows<'_>, sink: &mut dyn OutputSink) -> Result<Report, MergeError> {
         let mut outputs = Outputs::new(sink, self.outline.shape(rows.spec), self.context.due());
         let mut tally = Tally::of(self.context);
-        for stretch in &self.plan.paths.0 {
+        let merges = |stretch: &Stretch| stretch.path == Path::Merge;
+        for run in self.plan.paths.0.chunk_by(|a, b| !merges(a) && !merges(b)) {
             self.context.check_cancelled()?;
-            match stretch.path {
-                Path::Merge => {
+            match run {
+                [stretch] if merges(stretch) => {
                     let groups = by_input(stretch);
                     let inputs: Vec<usize> = groups.keys().copied().collect();
                     let stock = self.merge(&groups, rows, &mut outputs);
                     tally.merged(&stock.map_err(|error| error.renumbered(&inputs))?, inputs);
                 }
-                Path::Copy | Path::Stitch => {
-                    let passed = outputs.pass(|file| self.passing.write(&self.plan, stretch, file))?;
+                passed => self.passing.write(&self.plan, passed, |stretch, line| {
+                    let passed = outputs.pass(|file| line.write(stretch, file))?;
                     tally.passed(stretch, &passed);
-                }
+                    Ok(())
+                })?,
             }
         }
         tally.report(outputs, self.sort)

@@ -29,6 +29,8 @@ pub(crate) struct Outline {
     pub(crate) blooms: HashSet<ColumnPath>,
     /// Rows of a window, as far as memory goes.
     pub(crate) window_rows: usize,
+    /// Bytes of a row in the widest leaf column, decoded.
+    widest: usize,
     properties: WriterPropertiesPtr,
 }
 
@@ -57,6 +59,7 @@ impl Outline {
             times: times.transpose().map_err(MergeError::Spec)?.flatten(),
             blooms,
             window_rows: shares.window_rows(widest, row),
+            widest,
             properties: file.properties().clone(),
         })
     }
@@ -71,11 +74,12 @@ impl Outline {
         }
     }
 
-    /// Rows of a row group that goes past the merge: as the spec says, and a small part of an output.
-    pub(crate) fn group_rows(&self, spec: &MergeSpec, due: Due) -> u64 {
+    /// Rows of a row group that goes past the merge: as the spec says, a small part of an output, and as memory allows.
+    pub(crate) fn group_rows(&self, spec: &MergeSpec, due: Due, shares: &Shares) -> u64 {
         let row_bytes = (due.bytes / due.rows.max(1)).max(1);
         let most = spec.target_file_bytes / row_bytes / STRETCHES_PER_OUTPUT;
-        (spec.row_group_rows as u64).min(most).max(1)
+        let held = shares.passing_rows(self.widest, row_bytes as usize) as u64;
+        (spec.row_group_rows as u64).min(most).min(held).max(1)
     }
 }
 

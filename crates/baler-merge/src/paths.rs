@@ -34,6 +34,8 @@ pub(crate) struct GroupFacts {
     pub(crate) copies: bool,
     /// Its columns can be stitched, most of them without decoding.
     pub(crate) stitches: bool,
+    /// Memory has room for each of its columns.
+    pub(crate) fits: bool,
     /// What must be reported about its rows is known without looking at them.
     pub(crate) told: bool,
 }
@@ -142,7 +144,7 @@ fn units(inputs: &[InputFacts], wanted: Wanted) -> Vec<Unit<'_>> {
                 () if wanted.order != WantedOrder::Inputs && !facts.sorted => Some(WHY_UNKNOWN),
                 () if keyed && !facts.unique => Some(WHY_DUPLICATES),
                 () if !of_group.stitches => Some(WHY_ODD),
-                () if of_group.rows > wanted.rows_max => Some(WHY_LARGE),
+                () if of_group.rows > wanted.rows_max || !of_group.fits => Some(WHY_LARGE),
                 () => None,
             };
             units.push(Unit {

@@ -12,6 +12,7 @@ fn group(keys: (u8, u8), rows: u64) -> GroupFacts {
         }),
         copies: true,
         stitches: true,
+        fits: true,
         told: true,
     }
 }

@@ -4,6 +4,7 @@
 //! while inputs are opened:   held
 //! while rows are taken in:   held (less and less) + on each thread a batch, its pages, a pile to sort + the shelf (more and more)
 //! while columns are written: the shelf + key blocks of all lanes + two windows
+//! while pages are copied:    held (less and less) + row groups in work, as they lie and as they will
 //! ```
 
 use crate::decode::OpenFile;
@@ -31,6 +32,8 @@ pub(crate) struct Shares {
     pub(crate) keys: usize,
     /// The windows in work.
     pub(crate) window: usize,
+    /// What goes past the merge: nothing is on the shelf meanwhile.
+    pub(crate) passing: usize,
 }
 
 impl Shares {
@@ -47,6 +50,7 @@ impl Shares {
             shelf: eighth * 7 / 2,
             keys: eighth,
             window: eighth * 5 / 2,
+            passing: eighth * 5,
         }
     }
 
@@ -58,6 +62,13 @@ impl Shares {
     /// Rows of a key block, where so many lanes are merged by keys of so many bytes: who looks on has as many again.
     pub(crate) fn block_rows(&self, lanes: usize, key_bytes: usize) -> usize {
         (self.keys / lanes.max(1) / key_bytes.max(1) / 2).clamp(32, 4 << 10)
+    }
+
+    /// Rows of a row group that goes past the merge, of which the widest column takes so many bytes a row when it is unpacked,
+    /// and all together so many as they lie.
+    pub(crate) fn passing_rows(&self, widest: usize, packed: usize) -> usize {
+        // On each thread the dictionaries of a column; of two row groups what is read and what is made of it.
+        (self.passing / (self.threads * widest + 4 * packed)).max(WINDOW_ROWS_MIN)
     }
 
     /// Rows of a window of which the widest column takes so many bytes a row, and all together so many.

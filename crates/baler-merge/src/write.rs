@@ -13,7 +13,7 @@ use parquet::errors::ParquetError;
 use parquet::file::properties::WriterPropertiesPtr;
 use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::types::TypePtr;
-use std::io::{self, Write};
+use std::io::{self, BufWriter, Write};
 use xxhash_rust::xxh3::Xxh3;
 
 /// Writes row groups to as many outputs as they need.
@@ -94,6 +94,8 @@ impl PassedTimes {
     }
 }
 
+/// Bytes that an output is handed at once.
+const WRITE_BYTES: usize = 256 << 10;
 /// Fewer rows in a row group would cost more than they gain.
 const GROUP_ROWS_MIN: u64 = 256;
 
@@ -254,7 +256,11 @@ impl<'a> Outputs<'a> {
         let row_groups = groups.len() as u32;
         let sealed = part.file.into_inner().map_err(|why| broken(&why))?;
         let (bytes, checksum) = (sealed.bytes, sealed.hasher.digest128());
-        sealed.output.finish().map_err(writing)?;
+        let output = sealed
+            .output
+            .into_inner()
+            .map_err(|why| writing(why.into_error()))?;
+        output.finish().map_err(writing)?;
         self.done.push(OutputReport {
             part: self.done.len() as u32,
             bytes,
@@ -293,9 +299,9 @@ impl Part {
     }
 }
 
-/// Counts and hashes the bytes of an output on their way.
+/// Counts and hashes the bytes of an output on their way. They come in small pieces, and go in large ones.
 pub(crate) struct Sealed {
-    output: Box<dyn Output>,
+    output: BufWriter<Box<dyn Output>>,
     bytes: u64,
     hasher: Box<Xxh3>,
 }
@@ -303,7 +309,7 @@ pub(crate) struct Sealed {
 impl Sealed {
     fn new(output: Box<dyn Output>) -> Self {
         Self {
-            output,
+            output: BufWriter::with_capacity(WRITE_BYTES, output),
             bytes: 0,
             hasher: Box::default(),
         }

@@ -86,27 +86,40 @@ pub(crate) fn unpack(bytes: &[u8], width: u8, count: usize, into: &mut Vec<u32>)
 }
 
 fn unpack_blocks<const WIDTH: usize>(bytes: &[u8], count: usize, into: &mut Vec<u32>) {
-    into.reserve(count.next_multiple_of(BLOCK));
-    let end = into.len() + count;
+    let start = into.len();
+    into.resize(start + count.next_multiple_of(BLOCK), 0);
+    let (blocks, _) = into[start..].as_chunks_mut::<BLOCK>();
+    for (number, codes) in blocks.iter_mut().enumerate() {
+        let rest = bytes.get(number * WIDTH..).unwrap_or_default();
+        match rest.first_chunk::<16>() {
+            Some(word) => unpack_block::<WIDTH>(word, codes),
+            None => {
+                let mut word = [0; 16];
+                let length = rest.len().min(WIDTH);
+                word[..length].copy_from_slice(&rest[..length]);
+                unpack_block::<WIDTH>(&word, codes);
+            }
+        }
+    }
+    into.truncate(start + count);
+}
+
+/// The numbers at the beginning of `word`; what follows them is not looked at.
+#[inline]
+fn unpack_block<const WIDTH: usize>(word: &[u8; 16], codes: &mut [u32; BLOCK]) {
     let mask = (1u64 << WIDTH) - 1;
     let half = BLOCK / 2 * WIDTH;
-    for block in bytes.chunks(WIDTH).take(count.div_ceil(BLOCK)) {
-        let mut word = [0; 16];
-        word[..block.len()].copy_from_slice(block);
-        // Four numbers of up to sixteen bits fit into a word, also where the second four begin in the middle of a byte.
-        let low = u64::from_le_bytes(head(&word, 0));
-        let high = u64::from_le_bytes(head(&word, half / 8)) >> (half % 8);
-        let codes: [u32; BLOCK] = std::array::from_fn(|place| {
-            let (word, place) = if place < 4 {
-                (low, place)
-            } else {
-                (high, place - 4)
-            };
-            (word >> (place * WIDTH) & mask) as u32
-        });
-        into.extend_from_slice(&codes);
+    // Four numbers of up to sixteen bits fit into a word, also where the second four begin in the middle of a byte.
+    let low = u64::from_le_bytes(head(word, 0));
+    let high = u64::from_le_bytes(head(word, half / 8)) >> (half % 8);
+    for (place, code) in codes.iter_mut().enumerate() {
+        let (word, place) = if place < 4 {
+            (low, place)
+        } else {
+            (high, place - 4)
+        };
+        *code = (word >> (place * WIDTH) & mask) as u32;
     }
-    into.resize(end, 0);
 }
 
 fn head(block: &[u8; 16], start: usize) -> [u8; 8] {

@@ -25,6 +25,14 @@ pub(crate) fn same_codec(found: Compression, codec: Codec) -> bool {
     )
 }
 
+/// Whether pages of this codec can be unpacked here; others are left to the decoder of whole columns.
+pub(crate) fn is_known(compression: Compression) -> bool {
+    matches!(
+        compression,
+        Compression::ZSTD(_) | Compression::SNAPPY | Compression::LZ4_RAW | Compression::UNCOMPRESSED
+    )
+}
+
 /// Packs pages with one codec.
 pub(crate) enum Packer {
     /// With room for the longest that a page may become.

@@ -1,7 +1,7 @@
 //! DELTA_BINARY_PACKED: differences of neighbours, in blocks whose least difference is told apart, packed as narrow as each
 //! quarter of a block allows. Times that follow one another take next to nothing.
 
-use super::bits::{pack, unpack_wide, width_of};
+use super::bits::{pack, unpack, unpack_wide, width_of};
 use super::header::push_varint;
 
 const BLOCK_VALUES: usize = 128;
@@ -98,6 +98,7 @@ pub(crate) fn decode(bytes: &[u8], count: usize, mut take: impl FnMut(i64)) -> R
         take(last);
     }
     let (mini_values, mut due) = (block / minis, count.saturating_sub(1));
+    let mut narrow = Vec::new();
     while due > 0 {
         let least = zigzag(&mut rest)?;
         let widths = split(&mut rest, minis)?;
@@ -114,10 +115,20 @@ pub(crate) fn decode(bytes: &[u8], count: usize, mut take: impl FnMut(i64)) -> R
             if length * 8 < here * usize::from(*width) {
                 return Err("a delta page ends in the middle".into());
             }
-            unpack_wide(split(&mut rest, length)?, *width, here, |excess| {
+            let packed = split(&mut rest, length)?;
+            let mut step = |excess: u64| {
                 last = last.wrapping_add(least).wrapping_add(excess as i64);
                 take(last);
-            });
+            };
+            match *width {
+                0 => (0..here).for_each(|_| step(0)),
+                1..=16 => {
+                    narrow.clear();
+                    unpack(packed, *width, here, &mut narrow);
+                    narrow.iter().for_each(|excess| step(u64::from(*excess)));
+                }
+                width => unpack_wide(packed, width, here, step),
+            }
             due -= here;
         }
     }

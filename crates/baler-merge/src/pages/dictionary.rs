@@ -38,6 +38,14 @@ impl Values {
         }
     }
 
+    /// The length of each value, if all have one.
+    pub(crate) fn width(&self) -> Option<usize> {
+        match &self.places {
+            Places::Fixed(width) => Some(*width),
+            Places::Starts(_) => None,
+        }
+    }
+
     /// The value of this number, without its length.
     pub(crate) fn get(&self, number: usize) -> &[u8] {
         match &self.places {
@@ -96,6 +104,11 @@ impl Values {
         &self.bytes
     }
 
+    /// The room that they take.
+    pub(crate) fn into_bytes(self) -> Vec<u8> {
+        self.bytes
+    }
+
     fn end(&self, starts: &[u32], number: usize) -> usize {
         starts
             .get(number + 1)
@@ -103,11 +116,14 @@ impl Values {
     }
 }
 
-fn gather_fixed<const WIDTH: usize>(bytes: &[u8], numbers: &[u32], into: &mut Vec<u8>) {
+/// Appends the values of these numbers, all of one width.
+pub(crate) fn gather_fixed<const WIDTH: usize>(bytes: &[u8], numbers: &[u32], into: &mut Vec<u8>) {
     let (values, _) = bytes.as_chunks::<WIDTH>();
-    into.reserve(numbers.len() * WIDTH);
-    for number in numbers {
-        into.extend_from_slice(&values[*number as usize]);
+    let start = into.len();
+    into.resize(start + numbers.len() * WIDTH, 0);
+    let (places, _) = into[start..].as_chunks_mut::<WIDTH>();
+    for (place, number) in places.iter_mut().zip(numbers) {
+        *place = values[*number as usize];
     }
 }
 

@@ -66,14 +66,10 @@ pub(crate) fn open_page<'a>(
             nulls,
             level_bytes,
             repetition_bytes,
-            is_packed,
             ..
         } => {
-            let (found, packed) = page
-                .body
-                .split_at_checked(*level_bytes)
-                .filter(|_| *repetition_bytes == 0)
-                .ok_or("a page ends in its levels")?;
+            let found = page.body.get(..*level_bytes).filter(|_| *repetition_bytes == 0);
+            let found = found.ok_or("a page ends in its levels")?;
             let validity = match nullable {
                 true => levels::decode(found, rows)?,
                 false => None,
@@ -81,24 +77,44 @@ pub(crate) fn open_page<'a>(
             if validity.as_ref().map_or(0, NullBuffer::null_count) != *nulls as usize {
                 return Err("a page counts its nulls wrong".into());
             }
-            let length = unpacked
-                .checked_sub(*level_bytes)
-                .ok_or("a page ends in its levels")?;
-            // A page of nulls has no values to pack, and some writers pack nothing into nothing.
-            match (*is_packed && !packed.is_empty(), packed.len() == length) {
-                (true, _) => unpacker.unpack(packed, length, scratch)?,
-                (false, true) => {
-                    scratch.clear();
-                    scratch.extend_from_slice(packed);
-                }
-                (false, false) => return Err("a page that is not packed claims two lengths".into()),
-            }
+            let (_, values) = unpack_body(page, unpacker, scratch)?;
             Ok(OpenPage {
                 encoding: *encoding,
                 rows,
                 validity,
-                values: scratch,
+                values,
             })
         }
     }
+}
+
+/// Unpacks what is packed of a page into `scratch`: all of it, or in pages of the second kind all but the levels, which are so
+/// many bytes at the beginning of its body.
+pub(crate) fn unpack_body<'a>(
+    page: &RawPage,
+    unpacker: &mut Unpacker,
+    scratch: &'a mut Vec<u8>,
+) -> Result<(usize, &'a [u8]), String> {
+    let PageKind::V2 {
+        level_bytes,
+        is_packed,
+        ..
+    } = page.header.kind
+    else {
+        unpacker.unpack(&page.body, page.header.unpacked, scratch)?;
+        return Ok((0, scratch));
+    };
+    const CUT: &str = "a page ends in its levels";
+    let packed = page.body.get(level_bytes..).ok_or(CUT)?;
+    let length = page.header.unpacked.checked_sub(level_bytes).ok_or(CUT)?;
+    // A page of nulls has no values to pack, and some writers pack nothing into nothing.
+    match (is_packed && !packed.is_empty(), packed.len() == length) {
+        (true, _) => unpacker.unpack(packed, length, scratch)?,
+        (false, true) => {
+            scratch.clear();
+            scratch.extend_from_slice(packed);
+        }
+        (false, false) => return Err("a page that is not packed claims two lengths".into()),
+    }
+    Ok((level_bytes, scratch))
 }

@@ -2,6 +2,7 @@
 
 use super::header::{PageHeader, PageKind};
 use super::parse_header::parse_header;
+use crate::group::RopeCursor;
 use crate::windows::{check_ratio, ratio_max};
 use bytes::Bytes;
 use parquet::basic::Compression;
@@ -80,18 +81,51 @@ pub(crate) fn raw_page(bytes: &Bytes, compression: Compression) -> Result<RawPag
             header.packed
         ));
     }
-    check_ratio(
-        header.packed as u64,
-        header.unpacked as u64,
-        ratio_max(compression),
-    )?;
     let body = bytes.slice(start..end);
-    match header.crc.is_none_or(|crc| crc == crc32fast::hash(&body)) {
-        true => Ok(RawPage {
-            header,
-            body,
-            length: end,
-        }),
+    check(&header, &[&body], compression)?;
+    Ok(RawPage {
+        header,
+        body,
+        length: end,
+    })
+}
+
+/// The next page of a column that was made here.
+pub(crate) fn next_page(rest: &mut RopeCursor<'_>, compression: Compression) -> Result<RawPage, String> {
+    let (header, start) = parse_header(rest.piece())?;
+    let length = start + header.packed;
+    rest.take(start)?;
+    let body = rest.take(header.packed)?;
+    check(&header, &[&body], compression)?;
+    Ok(RawPage { header, body, length })
+}
+
+/// The next page of a column that was made here: its header, its levels and the rest, which may lie apart.
+pub(crate) fn next_split_page(
+    rest: &mut RopeCursor<'_>,
+    compression: Compression,
+) -> Result<(PageHeader, Bytes, Bytes), String> {
+    let (header, start) = parse_header(rest.piece())?;
+    let level_bytes = match header.kind {
+        PageKind::V2 { level_bytes, .. } => level_bytes.min(header.packed),
+        _ => 0,
+    };
+    rest.take(start)?;
+    let levels = rest.take(level_bytes)?;
+    let body = rest.take(header.packed - level_bytes)?;
+    check(&header, &[&levels, &body], compression)?;
+    Ok((header, levels, body))
+}
+
+/// Whether the pieces of a page are what its header claims.
+fn check(header: &PageHeader, body: &[&Bytes], compression: Compression) -> Result<(), String> {
+    let (packed, unpacked) = (header.packed as u64, header.unpacked as u64);
+    check_ratio(packed, unpacked, ratio_max(compression))?;
+    let Some(claimed) = header.crc else { return Ok(()) };
+    let mut crc = crc32fast::Hasher::new();
+    body.iter().for_each(|piece| crc.update(piece));
+    match crc.finalize() == claimed {
+        true => Ok(()),
         false => Err("a page's bytes do not match its checksum".into()),
     }
 }

@@ -1,21 +1,26 @@
 //! Decides how a stitched column is laid out: with a merged dictionary, with plain values, or with differences.
 
-use super::Unfit;
-use super::read::{Dictionary, Part, ReadChunk};
-use super::seal::hash_of;
+use super::AtChunk;
+use super::bench::Workbench;
+use super::chunk::{Dictionary, ReadChunk};
 use crate::limits::PAGE_ROWS;
 use crate::pages::bounds::Order;
-use crate::pages::codec::{Unpackers, same_codec};
+use crate::pages::codec::same_codec;
 use crate::pages::dictionary::Values;
 use crate::pages::plain::{Layout, push_bytes};
 use crate::spec::Codec;
 use parquet::basic::Type;
 use parquet::schema::types::ColumnDescriptor;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasherDefault, Hasher};
+use xxhash_rust::xxh3::xxh3_64;
 
 /// A merged dictionary larger than this is given up.
 const DICTIONARY_BYTES_MAX: usize = 1 << 20;
+/// One value of so many stands for the others where the size of a merged dictionary is guessed.
+const SAMPLED: u64 = 16;
+/// Fewer are no sample.
+const SAMPLE_VALUES_MIN: usize = 256;
 /// A dictionary in disguise becomes a page as it lies if it has so many rows; smaller ones are joined, larger ones cut.
 const RETYPED_ROWS: std::ops::RangeInclusive<usize> = PAGE_ROWS / 8..=PAGE_ROWS * 4;
 
@@ -32,7 +37,7 @@ pub(crate) enum Shape {
     Dictionary(Merged),
     /// As values.
     Plain,
-    /// As differences of integers.
+    /// As differences of integers, where these ascend.
     Delta,
     /// As bits.
     Bits,
@@ -44,9 +49,15 @@ pub(crate) struct Merged {
     /// For each chunk the new number of each value of its dictionary.
     pub(crate) renumbered: Vec<Vec<u32>>,
     /// How long each value is.
-    pub(crate) lengths: Vec<u32>,
+    lengths: Lengths,
     /// Codes from here on are NaN.
     pub(crate) nan_from: u32,
+}
+
+enum Lengths {
+    /// All are so long.
+    Same(u32),
+    Each(Vec<u32>),
 }
 
 /// Looks at the chunks of a column, all of them read.
@@ -54,9 +65,8 @@ pub(crate) fn choose(
     chunks: &mut [ReadChunk],
     leaf: &ColumnDescriptor,
     codec: Codec,
-    unpackers: &mut Unpackers,
-) -> Result<Layouts, Unfit> {
-    let disguised: Vec<bool> = chunks.iter().map(ReadChunk::is_disguised).collect();
+    with: &mut Workbench,
+) -> Result<Layouts, AtChunk> {
     let mut layouts = Layouts {
         shape: Shape::Plain,
         retyped: vec![false; chunks.len()],
@@ -65,93 +75,68 @@ pub(crate) fn choose(
         layouts.shape = Shape::Bits;
         return Ok(layouts);
     }
-    let with_codes = chunks
-        .iter()
-        .zip(&disguised)
-        .filter(|(chunk, _)| chunk.dictionary.is_some());
-    let (rows, rows_disguised) = with_codes.fold((0, 0), |(all, some), (chunk, disguised)| {
-        let here = rows_with_codes(chunk);
-        (all + here, some + if *disguised { here } else { 0 })
-    });
-    let mut unpack = |chunk: &mut ReadChunk| match &mut chunk.dictionary {
-        Some(dictionary) => match unpackers.of(chunk.compression).map_err(Unfit::Node)? {
-            Some(unpacker) => dictionary.unpack(Layout::of(leaf), unpacker),
-            None => Err(Unfit::Decode(format!("it is packed as {}", chunk.compression))),
-        },
-        None => Ok(()),
-    };
-    let (is_shared, all_disguised) = (rows_disguised * 2 <= rows, rows > 0 && rows_disguised == rows);
-    let is_whole = matches!(leaf.physical_type(), Type::INT32 | Type::INT64);
-    if is_shared || (all_disguised && is_whole) {
-        chunks.iter_mut().try_for_each(&mut unpack)?;
+    let (mut rows, mut rows_disguised) = (0, 0);
+    for (number, chunk) in chunks.iter_mut().enumerate() {
+        chunk.see_through(with).map_err(|unfit| (number, unfit))?;
+        let here = chunk.rows_with_codes();
+        rows += here;
+        rows_disguised += if chunk.disguise.is_some() { here } else { 0 };
     }
-    if is_shared && let Some(merged) = merge(chunks, leaf, rows)? {
+    let is_shared = rows > 0 && rows_disguised * 2 <= rows;
+    if is_shared && let Some(merged) = merge(chunks, leaf, rows, with)? {
         layouts.shape = Shape::Dictionary(merged);
         return Ok(layouts);
     }
-    if all_disguised && is_whole && chunks.iter().all(|chunk| ascends(chunk, leaf)) {
+    let is_whole = matches!(leaf.physical_type(), Type::INT32 | Type::INT64);
+    if is_whole && rows > 0 && rows_disguised == rows && ascends(chunks, leaf, with)? {
         layouts.shape = Shape::Delta;
         return Ok(layouts);
     }
-    for (number, chunk) in chunks.iter_mut().enumerate() {
-        let fits = RETYPED_ROWS.contains(&rows_with_codes(chunk));
-        layouts.retyped[number] = disguised[number] && fits && same_codec(chunk.compression, codec);
-        // A dictionary that becomes a page as it lies need not be looked into, if its bounds are known.
-        let has_bounds = chunk.bounds.is_some() || Order::of(leaf).is_none();
-        if !(layouts.retyped[number] && has_bounds) {
-            unpack(chunk)?;
-        }
+    for (chunk, retyped) in chunks.iter().zip(&mut layouts.retyped) {
+        let fits = RETYPED_ROWS.contains(&chunk.rows_with_codes());
+        *retyped = chunk.disguise.is_some() && fits && same_codec(chunk.compression, codec);
     }
     Ok(layouts)
 }
 
-fn rows_with_codes(chunk: &ReadChunk) -> usize {
-    let rows = chunk.parts.iter().map(|part| match part {
-        Part::Codes(rows) => rows.rows,
-        _ => 0,
-    });
-    rows.sum()
+/// Whether the first dictionary holds integers in ascending order: then the others will too, and their differences are small.
+fn ascends(chunks: &mut [ReadChunk], leaf: &ColumnDescriptor, with: &mut Workbench) -> Result<bool, AtChunk> {
+    let mut chunks = chunks.iter_mut().enumerate();
+    let Some((number, chunk)) = chunks.find(|(_, chunk)| chunk.disguise.is_some()) else {
+        return Ok(false);
+    };
+    let values = with
+        .dictionary(chunk, Layout::of(leaf))
+        .map_err(|unfit| (number, unfit))?;
+    Ok(values.is_some_and(|values| ascend(values.bytes(), leaf)))
 }
 
-/// Whether a dictionary holds integers in ascending order: their differences are small.
-fn ascends(chunk: &ReadChunk, leaf: &ColumnDescriptor) -> bool {
-    let Some(values) = chunk
-        .dictionary
-        .as_ref()
-        .and_then(|dictionary| dictionary.values().ok())
-    else {
-        return true;
-    };
+/// Whether plain integers are in ascending order.
+pub(super) fn ascend(plain: &[u8], leaf: &ColumnDescriptor) -> bool {
     match leaf.physical_type() {
-        Type::INT32 => values
-            .bytes()
-            .as_chunks()
-            .0
-            .is_sorted_by_key(|bytes| i32::from_le_bytes(*bytes)),
-        Type::INT64 => values
-            .bytes()
-            .as_chunks()
-            .0
-            .is_sorted_by_key(|bytes| i64::from_le_bytes(*bytes)),
-        _ => false,
+        Type::INT32 => (plain.as_chunks().0.iter()).is_sorted_by_key(|bytes| i32::from_le_bytes(*bytes)),
+        _ => (plain.as_chunks().0.iter()).is_sorted_by_key(|bytes| i64::from_le_bytes(*bytes)),
     }
 }
 
 /// One dictionary of all; nothing if it would be too large to be worth it, or there is none.
-fn merge(chunks: &[ReadChunk], leaf: &ColumnDescriptor, rows: usize) -> Result<Option<Merged>, Unfit> {
+fn merge(
+    chunks: &mut [ReadChunk],
+    leaf: &ColumnDescriptor,
+    rows: usize,
+    with: &mut Workbench,
+) -> Result<Option<Merged>, AtChunk> {
+    if !seems_small(chunks, Layout::of(leaf), rows, with)? {
+        return Ok(None);
+    }
     let mut known: HashMap<u64, u32, BuildHasherDefault<AsItIs>> = HashMap::default();
     let mut seen: Vec<&[u8]> = Vec::new();
     let mut renumbered = Vec::with_capacity(chunks.len());
     let mut bytes = 0;
-    for chunk in chunks {
+    for chunk in &*chunks {
         let mut numbers = Vec::new();
-        let values = chunk.dictionary.as_ref().map(Dictionary::values);
-        for value in values
-            .transpose()
-            .map_err(Unfit::damaged)?
-            .iter()
-            .flat_map(|values| values.iter())
-        {
+        let values = chunk.dictionary.as_ref().and_then(Dictionary::values);
+        for value in values.iter().flat_map(|values| values.iter()) {
             let number = *known.entry(hash_of(value)).or_insert_with(|| {
                 bytes += value.len() + 4;
                 seen.push(value);
@@ -169,6 +154,62 @@ fn merge(chunks: &[ReadChunk], leaf: &ColumnDescriptor, rows: usize) -> Result<O
         return Ok(None);
     }
     Ok(Some(Merged::sorted(&seen, renumbered, leaf)))
+}
+
+/// Whether one dictionary of all may be small enough, so that it is worth trying. Unpacks all of them then.
+fn seems_small(
+    chunks: &mut [ReadChunk],
+    layout: Layout,
+    rows: usize,
+    with: &mut Workbench,
+) -> Result<bool, AtChunk> {
+    let is_large = |dictionary: &Dictionary| {
+        dictionary.page.header.unpacked > DICTIONARY_BYTES_MAX || dictionary.count * 2 > rows
+    };
+    let dictionaries = || chunks.iter().filter_map(|chunk| chunk.dictionary.as_ref());
+    if dictionaries().any(is_large) {
+        return Ok(false);
+    }
+    let all_bytes = dictionaries().map(|dictionary| dictionary.page.header.unpacked);
+    let is_certain = all_bytes.sum::<usize>() <= DICTIONARY_BYTES_MAX;
+    let mut sample: HashSet<u64, BuildHasherDefault<AsItIs>> = HashSet::default();
+    let mut bytes = 0;
+    for (number, chunk) in chunks.iter_mut().enumerate() {
+        let values = with.dictionary(chunk, layout).map_err(|unfit| (number, unfit))?;
+        for value in values
+            .iter()
+            .filter(|_| !is_certain)
+            .flat_map(|values| values.iter())
+        {
+            let hash = hash_of(value);
+            if hash >> 32 & (SAMPLED - 1) == 0 && sample.insert(hash) {
+                bytes += value.len() + 4;
+            }
+        }
+        // A guess must be far off to be believed.
+        let (values, bytes) = (sample.len() * SAMPLED as usize, bytes * SAMPLED as usize);
+        let is_large = bytes > DICTIONARY_BYTES_MAX / 4 * 5 || values * 2 > rows / 4 * 5;
+        if is_large && sample.len() >= SAMPLE_VALUES_MIN {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+/// Values of eight bytes are most frequent, and are mixed so that no two have the same hash.
+#[inline]
+fn hash_of(value: &[u8]) -> u64 {
+    match value.as_array() {
+        Some(bytes) => mixed(u64::from_le_bytes(*bytes)),
+        None => xxh3_64(value),
+    }
+}
+
+#[inline]
+fn mixed(word: u64) -> u64 {
+    let word = (word ^ word >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    let word = (word ^ word >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
+    word ^ word >> 31
 }
 
 impl Merged {
@@ -196,14 +237,24 @@ impl Merged {
         }
         let nans = seen.iter().filter(|value| order.is_nan(value)).count();
         let values = Values::parse(bytes, layout, seen.len());
+        let mut lengths = places.iter().map(|place| seen[*place as usize].len() as u32);
+        let first = seen[places[0] as usize].len() as u32;
         Self {
-            lengths: places
-                .iter()
-                .map(|place| seen[*place as usize].len() as u32)
-                .collect(),
+            lengths: match lengths.clone().all(|length| length == first) {
+                true => Lengths::Same(first),
+                false => Lengths::Each(lengths.by_ref().collect()),
+            },
             nan_from: (seen.len() - nans) as u32,
             values: values.expect("values were just written in this layout"),
             renumbered,
+        }
+    }
+
+    /// How long the values of these codes are together.
+    pub(crate) fn bytes_of(&self, codes: &[u32]) -> u64 {
+        match &self.lengths {
+            Lengths::Same(length) => u64::from(*length) * codes.len() as u64,
+            Lengths::Each(lengths) => codes.iter().map(|code| u64::from(lengths[*code as usize])).sum(),
         }
     }
 }

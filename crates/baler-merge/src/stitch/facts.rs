@@ -5,7 +5,7 @@ use super::source::{Leaf, SourceGroup, find_leaves};
 use super::survey::SurveyedGroups;
 use crate::decode::OpenFile;
 use crate::error::FileError;
-use crate::pages::codec::Unpacker;
+use crate::pages::codec::is_known;
 use crate::paths::{GroupFacts, InputFacts, Wanted, WantedOrder};
 use crate::spec::{MergeSpec, Rule};
 use crate::statistics::row_times;
@@ -30,12 +30,14 @@ pub(crate) fn wanted(spec: &MergeSpec, group_rows: u64, sorted: bool) -> Wanted 
     }
 }
 
-/// What is known of input number `input`. `surveyed` is what its keys were found to be; nothing if no order is wanted.
+/// What is known of input number `input`. No column of a row group that goes past the merge may have more than `bytes_max`;
+/// `surveyed` is what its keys were found to be; nothing if no order is wanted.
 pub(crate) fn facts_of(
     input: usize,
     file: &OpenFile,
     output: &SchemaDescriptor,
     spec: &MergeSpec,
+    bytes_max: usize,
     surveyed: Option<&SurveyedGroups>,
 ) -> Result<InputFacts, FileError> {
     let leaves = find_leaves(output, file.footer().file_metadata().schema_descr());
@@ -56,6 +58,7 @@ pub(crate) fn facts_of(
             keys: surveyed.and_then(|found| found.keys.get(group).cloned().flatten()),
             copies: can_copy(&source, output, spec.codec),
             stitches: stitches(&source, output),
+            fits: fits(&source, bytes_max as u64),
             told,
         });
     }
@@ -74,6 +77,12 @@ fn is_whole_key(spec: &MergeSpec) -> bool {
     }
 }
 
+/// Whether each column can be held whole, as it lies and as it will.
+fn fits(source: &SourceGroup<'_>, bytes_max: u64) -> bool {
+    let mut chunks = source.metadata().columns().iter();
+    chunks.all(|chunk| chunk.compressed_size().unsigned_abs() <= bytes_max / 2)
+}
+
 /// Whether at least half of the columns can be stitched without decoding them.
 fn stitches(source: &SourceGroup<'_>, output: &SchemaDescriptor) -> bool {
     let fits = |(number, leaf): (usize, &Option<Leaf>)| {
@@ -81,10 +90,7 @@ fn stitches(source: &SourceGroup<'_>, output: &SchemaDescriptor) -> bool {
         let known = match leaf {
             None => true,
             Some(Leaf::Other) => false,
-            Some(Leaf::Same(found)) => {
-                let compression = source.metadata().column(*found).compression();
-                matches!(Unpacker::new(compression), Ok(Some(_)))
-            }
+            Some(Leaf::Same(found)) => is_known(source.metadata().column(*found).compression()),
         };
         flat && known
     };

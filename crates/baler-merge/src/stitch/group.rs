@@ -1,5 +1,6 @@
-//! A whole row group of the output: leaf after leaf stitched, or decoded where that cannot be.
+//! A whole row group of the output: column after column copied or stitched, or decoded where that cannot be.
 
+use super::copy::copy_leaf;
 use super::reencode::reencode;
 use super::seal::Seals;
 use super::source::SourceGroup;
@@ -9,72 +10,67 @@ use crate::group::EncodedColumn;
 use crate::spec::Codec;
 use arrow::datatypes::SchemaRef;
 use parquet::schema::types::{ColumnDescPtr, SchemaDescPtr};
-use std::collections::BTreeMap;
 use std::ops::Range;
 
-/// Makes the columns of one row group, in any order, from row groups that follow one another.
-pub(crate) struct GroupStitcher<'a> {
-    sources: Vec<SourceGroup<'a>>,
-    leaves: SchemaDescPtr,
-    schema: SchemaRef,
-    codec: Codec,
-    /// Leaves that were encoded together with one that was asked for.
-    ready: BTreeMap<usize, EncodedColumn>,
-    /// Of all columns made so far.
-    pub(crate) seals: Seals,
-    /// Top-level columns that had to be decoded, and why.
-    pub(crate) decoded: Vec<(String, String)>,
+/// Makes the columns of one row group, in any order and on any thread, from row groups that follow one another.
+pub(crate) struct GroupMaker<'a> {
+    pub(crate) sources: Vec<SourceGroup<'a>>,
+    /// What `schema` is in Parquet.
+    pub(crate) leaves: SchemaDescPtr,
+    pub(crate) schema: SchemaRef,
+    pub(crate) codec: Codec,
+    /// The only source is to be copied as it lies.
+    pub(crate) is_copy: bool,
 }
 
-impl<'a> GroupStitcher<'a> {
-    /// `leaves` is what `schema` is in Parquet.
-    pub(crate) fn new(
-        sources: Vec<SourceGroup<'a>>,
-        leaves: &SchemaDescPtr,
-        schema: &SchemaRef,
-        codec: Codec,
-    ) -> Self {
-        Self {
-            sources,
-            leaves: leaves.clone(),
-            schema: schema.clone(),
-            codec,
-            ready: BTreeMap::new(),
-            seals: Seals::default(),
-            decoded: Vec::new(),
-        }
-    }
+/// The leaves of one top-level column, proved.
+#[derive(Debug, Default)]
+pub(crate) struct MadeColumn {
+    pub(crate) leaves: Vec<EncodedColumn>,
+    pub(crate) seals: Seals,
+    /// Its name, and why it had to be decoded, if it had to.
+    pub(crate) decoded: Option<(String, String)>,
+}
 
-    #[cfg(test)]
-    pub(crate) fn rows(&self) -> u64 {
-        self.sources.iter().map(SourceGroup::rows).sum()
-    }
-
-    /// The column of a leaf, proved.
-    pub(crate) fn column(&mut self, leaf: usize) -> Result<EncodedColumn, MergeError> {
-        if let Some(ready) = self.ready.remove(&leaf) {
-            return Ok(ready);
+impl GroupMaker<'_> {
+    /// Makes the top-level column of this number.
+    pub(crate) fn column(&self, root: usize) -> Result<MadeColumn, MergeError> {
+        let leaves = self.leaves_of(root);
+        let mut made = MadeColumn::default();
+        if let (true, [source]) = (self.is_copy, self.sources.as_slice()) {
+            for leaf in leaves {
+                let (column, seals) = copy_leaf(source, leaf, &self.leaves.column(leaf))?.proved()?;
+                made.leaves.push(column);
+                made.seals += seals;
+            }
+            return Ok(made);
         }
-        let descriptor = self.leaves.column(leaf);
-        let reason = match stitch_leaf(&self.sources, leaf, &descriptor, self.codec)? {
+        let first = self.leaves.column(leaves.start);
+        let reason = match stitch_leaf(&self.sources, leaves.start, &first, self.codec)? {
             Ok(stitched) => {
                 let (column, seals) = stitched.proved()?;
-                self.seals += seals;
-                return Ok(column);
+                made.leaves.push(column);
+                made.seals = seals;
+                return Ok(made);
             }
             Err(reason) => reason,
         };
-        let root = self.leaves.get_column_root_idx(leaf);
-        let field = self.schema.field(root);
-        self.decoded.push((field.name().clone(), reason));
-        let leaves = self.leaves_of(root);
-        let descriptors: Vec<ColumnDescPtr> = leaves.clone().map(|leaf| self.leaves.column(leaf)).collect();
         let field = &self.schema.fields()[root];
-        let (columns, seals) = reencode(&self.sources, field, &descriptors, self.codec)?;
-        self.seals += seals;
-        self.ready.extend(leaves.zip(columns));
-        let made = self.ready.remove(&leaf);
-        made.ok_or_else(|| MergeError::Proof("a column was not encoded".into()))
+        let leaves: Vec<ColumnDescPtr> = leaves.map(|leaf| self.leaves.column(leaf)).collect();
+        (made.leaves, made.seals) = reencode(&self.sources, field, &leaves, self.codec)?;
+        made.decoded = Some((field.name().clone(), reason));
+        Ok(made)
+    }
+
+    /// How many bytes the sources hold of a top-level column.
+    pub(crate) fn packed_bytes(&self, root: usize) -> usize {
+        let chunks = self.leaves_of(root).flat_map(|leaf| {
+            let found = self.sources.iter().map(move |source| source.chunk(leaf));
+            found.filter_map(|chunk| chunk.ok().flatten())
+        });
+        chunks
+            .map(|chunk| chunk.compressed_size().unsigned_abs() as usize)
+            .sum()
     }
 
     fn leaves_of(&self, root: usize) -> Range<usize> {

@@ -1,9 +1,9 @@
 //! Stitching: row groups that follow one another become one, without decoding values.
 //!
 //! ```text
-//! chunk of each source ─▶ read ─▶ choose ─▶ write ─▶ EncodedColumn
-//!                           │        │                    │
-//!                           └────────┴─▶ seal ═══ equal? ═╧═ seal of what is handed to the sink
+//! chunk of each source ─▶ read ─▶ choose ─▶ write ─────────▶ EncodedColumn
+//!                                             │                │
+//!                                             └▶ seal ═ equal? ═ seal_output
 //! ```
 //!
 //! Pages that stand for themselves are copied packed. Dictionaries are merged once and indices rewritten; where the merged one
@@ -13,15 +13,22 @@
 //! Proof by bytes: the seal of a column covers every copied page's bytes, and for rewritten ones every row's value, in order. It is
 //! taken from the sources, and again from the bytes that the sink is handed.
 
+pub(crate) mod bench;
 pub(crate) mod choose;
+pub(crate) mod chunk;
 pub(crate) mod copy;
+mod draft;
 pub(crate) mod evidence;
 pub(crate) mod facts;
+mod flush;
 pub(crate) mod group;
+mod line;
+mod marks;
 pub(crate) mod pass;
 pub(crate) mod read;
 pub(crate) mod reencode;
 pub(crate) mod seal;
+mod seal_output;
 pub(crate) mod source;
 pub(crate) mod survey;
 pub(crate) mod write;
@@ -29,13 +36,15 @@ pub(crate) mod write;
 use crate::error::{FileError, MergeError};
 use crate::group::EncodedColumn;
 use crate::spec::Codec;
-use choose::{Layouts, choose};
+use bench::Workbench;
+use choose::choose;
 use parquet::schema::types::ColumnDescPtr;
-use read::{Workbench, read_chunk};
-use seal::{Seal, Seals, seal_of_output, seal_of_sources};
+use read::read_chunk;
+use seal::Seals;
+use seal_output::seal_of_output;
 use source::SourceGroup;
 use std::io;
-use write::{Origin, write_column};
+use write::{Written, write_column};
 
 /// Why a column was not stitched.
 #[derive(Debug)]
@@ -63,13 +72,8 @@ impl Unfit {
     }
 }
 
-/// A column that was stitched and is not proved yet.
-pub(crate) struct Stitched {
-    pub(crate) column: EncodedColumn,
-    /// Where each data page came from.
-    pub(crate) origins: Vec<Origin>,
-    seal: Seal,
-}
+/// The same of the chunk of this number.
+type AtChunk = (usize, Unfit);
 
 /// Stitches one leaf column. `Ok(Err(reason))`: it has to be decoded.
 pub(crate) fn stitch_leaf(
@@ -77,50 +81,48 @@ pub(crate) fn stitch_leaf(
     number: usize,
     leaf: &ColumnDescPtr,
     codec: Codec,
-) -> Result<Result<Stitched, String>, MergeError> {
+) -> Result<Result<Written, String>, MergeError> {
     if leaf.max_rep_level() > 0 || leaf.max_def_level() > 1 {
         return Ok(Err("it is nested".into()));
     }
-    let mut chunks = Vec::with_capacity(sources.len());
-    let mut with = Workbench::default();
-    for source in sources {
-        match read_chunk(source, number, leaf, &mut with) {
-            Ok(chunk) => chunks.push(chunk),
-            Err(unfit) => return unfit.of_input(source.input),
-        }
+    match stitched(sources, number, leaf, codec) {
+        Ok(stitched) => Ok(Ok(stitched)),
+        Err((chunk, unfit)) => unfit.of_input(sources.get(chunk).map_or(0, |source| source.input)),
     }
-    let Layouts { shape, retyped } = match choose(&mut chunks, leaf, codec, &mut with.unpackers) {
-        Ok(layouts) => layouts,
-        // What is damaged was found in a dictionary of one of them; which one, decoding will tell.
-        Err(Unfit::File(FileError::Refused(reason))) => return Ok(Err(reason)),
-        Err(unfit) => return unfit.of_input(0),
-    };
-    let seal = seal_of_sources(&chunks, &retyped, codec).map_err(MergeError::Proof)?;
-    let (column, origins) = write_column(&chunks, &shape, &retyped, leaf, codec).map_err(writing)?;
-    Ok(Ok(Stitched {
-        column,
-        origins,
-        seal,
-    }))
 }
 
-impl Stitched {
+fn stitched(
+    sources: &[SourceGroup<'_>],
+    number: usize,
+    leaf: &ColumnDescPtr,
+    codec: Codec,
+) -> Result<Written, AtChunk> {
+    let mut with = Workbench::default();
+    let mut chunks = Vec::with_capacity(sources.len());
+    for (at, source) in sources.iter().enumerate() {
+        let chunk = read_chunk(source, number, leaf, &mut with);
+        chunks.push(chunk.map_err(|unfit| (at, unfit))?);
+    }
+    let layouts = choose(&mut chunks, leaf, codec, &mut with)?;
+    write_column(&mut chunks, &layouts, leaf, codec, &mut with)
+}
+
+impl Written {
     /// The column, if its bytes hold what the sources hold, and both seals. The bytes that were looked at are those that are
     /// returned.
     pub(crate) fn proved(self) -> Result<(EncodedColumn, Seals), MergeError> {
-        let bytes = self.column.bytes.to_bytes();
-        let name = self.column.close.metadata.column_path().string();
+        let Written {
+            column,
+            origins,
+            read,
+        } = self;
+        let name = column.close.metadata.column_path().string();
         let refuse = |why: String| MergeError::Proof(format!("stitching column {name}: {why}"));
-        let found = seal_of_output(&bytes, &self.column.close, &self.origins).map_err(refuse)?;
-        if found != self.seal {
-            return Err(refuse(format!("{found} came out, {} went in", self.seal)));
+        let found = seal_of_output(&column, &origins).map_err(refuse)?;
+        if found != read {
+            return Err(refuse(format!("{found} came out, {read} went in")));
         }
-        let seals = self.seal.beside(found, &name);
-        let column = EncodedColumn {
-            bytes: bytes.into(),
-            close: self.column.close,
-        };
-        Ok((column, seals))
+        Ok((column, read.beside(found, &name)))
     }
 }
 

@@ -3,26 +3,27 @@
 //! The merge does the rest: a stretch to be merged is the files as [`OpenFile::with_groups`] shows them. Statistics only say where a
 //! look is worth it; what is not merged was looked at, key by key.
 
-use super::copy::copy_leaf;
 use super::facts::{facts_of, wanted};
-use super::group::GroupStitcher;
+use super::group::GroupMaker;
+use super::line::Line;
 use super::seal::Seals;
 use super::source::{Leaf, SourceGroup, find_leaves};
 use super::survey::{SurveyedGroups, survey_groups};
+use crate::at_once::at_once;
+use crate::crew::with_crew;
 use crate::decode::OpenFile;
 use crate::error::MergeError;
-use crate::group::write_group;
 use crate::io::Progress;
 use crate::key_range::KeyRange;
 use crate::paths::{GroupId, Path, Paths, Stretch, choose_paths};
+use crate::plan::Shares;
 use crate::row_time::RowTimes;
 use crate::sort_key::SortKey;
 use crate::spec::MergeSpec;
 use crate::statistics::{key_range, row_times};
 use arrow::datatypes::SchemaRef;
-use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::types::SchemaDescPtr;
-use std::io::Write;
+use std::collections::BTreeSet;
 
 /// All that is known before anything is written.
 pub(crate) struct Passing<'a> {
@@ -36,6 +37,7 @@ pub(crate) struct Passing<'a> {
     pub(crate) leaves: SchemaDescPtr,
     /// The order of the outputs, if there is any.
     pub(crate) key: Option<&'a SortKey>,
+    pub(crate) shares: &'a Shares,
     pub(crate) progress: &'a dyn Progress,
 }
 
@@ -81,14 +83,7 @@ impl Passing<'_> {
         };
         let told: Vec<SurveyedGroups> = self.files.iter().map(|file| told(file, key)).collect();
         let at_best = choose_paths(&self.facts(|input| Some(&told[input]))?, wanted);
-        let unmerged = at_best.0.iter().filter(|stretch| stretch.path != Path::Merge);
-        for id in unmerged.flat_map(|stretch| &stretch.groups) {
-            if plan.surveyed[id.input].is_none() {
-                self.check_cancelled()?;
-                let found = survey_groups(&self.files[id.input], self.schema, key);
-                plan.surveyed[id.input] = Some(found.map_err(|why| why.of_input(id.input))?);
-            }
-        }
+        plan.surveyed = self.survey(&at_best, key)?;
         let in_doubt: Vec<SurveyedGroups> = told
             .into_iter()
             .map(|told| SurveyedGroups {
@@ -107,83 +102,84 @@ impl Passing<'_> {
         Ok(plan)
     }
 
+    /// Looks at the keys of all inputs that may go past the merge, on all threads.
+    fn survey(&self, at_best: &Paths, key: &SortKey) -> Result<Vec<Option<SurveyedGroups>>, MergeError> {
+        let unmerged = at_best.0.iter().filter(|stretch| stretch.path != Path::Merge);
+        let inputs: BTreeSet<usize> = unmerged
+            .flat_map(|stretch| stretch.groups.iter().map(|id| id.input))
+            .collect();
+        let inputs: Vec<usize> = inputs.into_iter().collect();
+        let found = at_once(inputs.len(), self.shares.threads, |number| {
+            self.check_cancelled()?;
+            let input = inputs[number];
+            survey_groups(&self.files[input], self.schema, key).map_err(|why| why.of_input(input))
+        });
+        let mut surveyed = vec![None; self.files.len()];
+        for (input, found) in inputs.into_iter().zip(found) {
+            surveyed[input] = Some(found?);
+        }
+        Ok(surveyed)
+    }
+
     fn facts<'s>(
         &self,
         known: impl Fn(usize) -> Option<&'s SurveyedGroups>,
     ) -> Result<Vec<crate::paths::InputFacts>, MergeError> {
         let facts = self.files.iter().enumerate().map(|(input, file)| {
-            facts_of(input, file, &self.leaves, self.spec, known(input)).map_err(|why| why.of_input(input))
+            let facts = facts_of(
+                input,
+                file,
+                &self.leaves,
+                self.spec,
+                self.shares.passing,
+                known(input),
+            );
+            facts.map_err(|why| why.of_input(input))
         });
         facts.collect()
     }
 
-    /// Writes a stretch that is not to be merged as the next row group of `file`, column by column, each proved.
-    pub(crate) fn write<W: Write + Send>(
-        &self,
-        plan: &PassPlan,
-        stretch: &Stretch,
-        file: &mut SerializedFileWriter<W>,
-    ) -> Result<Passed, MergeError> {
-        let source = |id: &GroupId| SourceGroup {
+    /// Writes stretches that are not to be merged, a row group each; their columns are made on all threads. `each` is called in
+    /// order, and has the line write the stretch that it is given.
+    pub(crate) fn write<'j>(
+        &'j self,
+        plan: &'j PassPlan,
+        stretches: &'j [Stretch],
+        mut each: impl FnMut(&'j Stretch, &mut Line<'_, 'j>) -> Result<(), MergeError>,
+    ) -> Result<(), MergeError> {
+        with_crew(self.shares.threads, |crew| {
+            let mut line = Line::new(self, plan, stretches, crew);
+            stretches.iter().try_for_each(|stretch| each(stretch, &mut line))
+        })
+    }
+
+    /// Who makes the row group of a stretch.
+    pub(super) fn maker<'j>(&'j self, plan: &'j PassPlan, stretch: &Stretch) -> GroupMaker<'j> {
+        GroupMaker {
+            sources: self.sources(plan, stretch).collect(),
+            leaves: self.leaves.clone(),
+            schema: self.schema.clone(),
+            codec: self.spec.codec,
+            is_copy: stretch.path == Path::Copy,
+        }
+    }
+
+    fn sources<'j>(&'j self, plan: &'j PassPlan, stretch: &Stretch) -> impl Iterator<Item = SourceGroup<'j>> {
+        stretch.groups.iter().map(move |id| SourceGroup {
             input: id.input,
             file: &self.files[id.input],
             group: id.group,
             leaves: &plan.leaves[id.input],
-        };
-        let sources: Vec<SourceGroup<'_>> = stretch.groups.iter().map(source).collect();
-        let mut passed = self.about(plan, stretch, &sources)?;
-        // One read for a small file, and not one for each of its columns.
-        for source in &sources {
-            source
-                .file
-                .hold_if_small()
-                .map_err(|why| why.of_input(source.input))?;
-        }
-        let written = match (stretch.path, sources.as_slice()) {
-            (Path::Copy, [only]) => write_group(file, |leaf| {
-                self.check_cancelled()?;
-                let (column, seals) = copy_leaf(only, leaf, &self.leaves.column(leaf))?.proved()?;
-                passed.seals += seals;
-                Ok(column)
-            })?,
-            _ => {
-                let mut group = GroupStitcher::new(sources, &self.leaves, self.schema, self.spec.codec);
-                let written = write_group(file, |leaf| {
-                    self.check_cancelled()?;
-                    group.column(leaf)
-                })?;
-                (passed.seals, passed.decoded) = (group.seals, group.decoded);
-                written
-            }
-        };
-        let inputs = stretch.groups.iter().map(|id| id.input);
-        inputs.for_each(|input| self.files[input].release());
-        match written.num_rows() as u64 == passed.rows {
-            true => {
-                self.progress
-                    .advanced(passed.rows, written.total_byte_size().unsigned_abs());
-                Ok(passed)
-            }
-            false => Err(MergeError::Proof(format!(
-                "{} of {} rows were copied",
-                written.num_rows(),
-                passed.rows
-            ))),
-        }
+        })
     }
 
     /// What is known of a stretch before it is written.
-    fn about(
-        &self,
-        plan: &PassPlan,
-        stretch: &Stretch,
-        sources: &[SourceGroup<'_>],
-    ) -> Result<Passed, MergeError> {
+    pub(super) fn about(&self, plan: &PassPlan, stretch: &Stretch) -> Result<Passed, MergeError> {
         let mut passed = Passed {
             rows: stretch.rows,
             ..Passed::default()
         };
-        for source in sources {
+        for source in self.sources(plan, stretch) {
             match passed
                 .by_input
                 .iter_mut()
@@ -213,7 +209,7 @@ impl Passing<'_> {
         Ok(passed)
     }
 
-    fn check_cancelled(&self) -> Result<(), MergeError> {
+    pub(super) fn check_cancelled(&self) -> Result<(), MergeError> {
         match self.progress.cancelled() {
             true => Err(MergeError::Cancelled),
             false => Ok(()),

@@ -6,7 +6,8 @@ use crate::decode::OpenFile;
 use crate::error::{FileError, refused};
 use crate::key_range::{KeyRange, encode_row};
 use crate::sort_key::SortKey;
-use arrow::array::{ArrayRef, RecordBatch, new_null_array};
+use crate::spec::SortColumn;
+use arrow::array::{Array, ArrayRef, RecordBatch, downcast_primitive_array, new_null_array};
 use arrow::datatypes::{Schema, SchemaRef};
 use std::sync::Arc;
 
@@ -103,17 +104,10 @@ impl Survey<'_> {
         if rows == 0 {
             return Ok(());
         }
-        let keys = self
-            .key
-            .keys_of(columns)
-            .or_else(|why| refused(format!("its keys cannot be compared: {why}")))?;
-        let mut last = self.last.as_deref();
-        for row in &keys {
-            self.found.sorted &= last.is_none_or(|last| last <= row.data());
-            self.found.unique &= last != Some(row.data());
-            last = Some(row.data());
+        match steps_of(columns, self.key.sort()) {
+            Some(steps) => self.ends_of(columns, rows, steps)?,
+            None => self.all_of(columns)?,
         }
-        self.last = last.map(<[u8]>::to_vec);
         let end = |row| encode_row(columns, row, self.key.bounds());
         if let Some(max) = end(rows - 1) {
             let first = self.ends.take().map(|(first, _)| first);
@@ -121,5 +115,70 @@ impl Survey<'_> {
             self.ends = first.map(|first| (first, max.max()));
         }
         Ok(())
+    }
+
+    /// Compares all rows.
+    fn all_of(&mut self, columns: &[ArrayRef]) -> Result<(), FileError> {
+        let keys = self.rows_of(columns)?;
+        let mut last = self.last.as_deref();
+        for row in &keys {
+            self.found.sorted &= last.is_none_or(|last| last <= row.data());
+            self.found.unique &= last != Some(row.data());
+            last = Some(row.data());
+        }
+        self.last = last.map(<[u8]>::to_vec);
+        Ok(())
+    }
+
+    /// Compares the first row with the one before it; what is between the first and the last is known.
+    fn ends_of(&mut self, columns: &[ArrayRef], rows: usize, steps: Steps) -> Result<(), FileError> {
+        self.found.sorted &= steps.sorted;
+        self.found.unique &= steps.unique;
+        let row = |row: usize| columns.iter().map(|column| column.slice(row, 1)).collect();
+        let first: Vec<ArrayRef> = row(0);
+        self.all_of(&first)?;
+        if rows > 1 {
+            let last: Vec<ArrayRef> = row(rows - 1);
+            self.all_of(&last)?;
+        }
+        Ok(())
+    }
+
+    fn rows_of(&self, columns: &[ArrayRef]) -> Result<arrow::row::Rows, FileError> {
+        let keys = self.key.keys_of(columns);
+        keys.or_else(|why| refused(format!("its keys cannot be compared: {why}")))
+    }
+}
+
+/// How the rows of a batch follow one another.
+struct Steps {
+    sorted: bool,
+    unique: bool,
+}
+
+/// Numbers and times are compared as they are; nothing for other keys.
+fn steps_of(columns: &[ArrayRef], sort: &[SortColumn]) -> Option<Steps> {
+    let ([column], [sort]) = (columns, sort) else {
+        return None;
+    };
+    let data_type = column.data_type();
+    if column.null_count() > 0 || !(data_type.is_integer() || data_type.is_temporal()) {
+        return None;
+    }
+    let column = column.as_ref();
+    downcast_primitive_array!(
+        column => Some(steps(column.values(), sort.descending)),
+        _ => None
+    )
+}
+
+fn steps<T: PartialOrd>(values: &[T], descending: bool) -> Steps {
+    let pairs = || values.windows(2);
+    Steps {
+        sorted: match descending {
+            true => pairs().fold(true, |all, pair| all & (pair[0] >= pair[1])),
+            false => pairs().fold(true, |all, pair| all & (pair[0] <= pair[1])),
+        },
+        unique: pairs().fold(true, |all, pair| all & (pair[0] != pair[1])),
     }
 }

@@ -1,25 +1,29 @@
-//! Writes a stitched column: copies pages, retypes dictionaries, and gathers all other rows into pages of even size.
+//! Writes a stitched column: copies pages, retypes dictionaries, and gathers all other rows into pages of even size. What is read
+//! is sealed on the way, before anything is done to it.
 
-use super::choose::{Merged, Shape};
-use super::read::{Dictionary, Part, ReadChunk, Rows};
+use super::AtChunk;
+use super::Unfit;
+use super::bench::{Rows, Workbench};
+use super::choose::{Layouts, Shape};
+use super::chunk::{Dictionary, Disguise, Part, ReadChunk};
+use super::draft::Draft;
+use super::marks::Marks;
+use super::seal::{Seal, Sealing};
 use crate::group::EncodedColumn;
-use crate::limits::PAGE_ROWS;
 use crate::pages::bounds::{Bounds, Order};
 use crate::pages::chunk_writer::{ChunkWriter, PackedPage, PageFacts};
-use crate::pages::codec::{Unpacker, same_codec};
+use crate::pages::codec::same_codec;
 use crate::pages::dictionary::Values;
 use crate::pages::header::{PageKind, PageStatistics};
-use crate::pages::open_page::open_page;
+use crate::pages::open_page::unpack_body;
 use crate::pages::plain::Layout;
 use crate::pages::raw::RawPage;
-use crate::pages::{bits, delta, levels, rle};
 use crate::spec::Codec;
-use arrow::array::BooleanBufferBuilder;
 use arrow::buffer::NullBuffer;
-use bytes::Bytes;
-use parquet::basic::{Compression, Encoding, Type};
+use parquet::basic::{Compression, Encoding};
 use parquet::schema::types::ColumnDescPtr;
 use std::io;
+use std::ops::Range;
 
 /// Where a data page of the output came from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,99 +38,109 @@ pub(crate) enum Origin {
     Written,
 }
 
-/// The column, and where each of its data pages came from.
+/// A column that is not proved yet, where each of its data pages came from, and the seal of what was read for it.
+pub(crate) struct Written {
+    pub(crate) column: EncodedColumn,
+    pub(crate) origins: Vec<Origin>,
+    pub(crate) read: Seal,
+}
+
+/// Writes all chunks, one after another.
 pub(crate) fn write_column(
-    chunks: &[ReadChunk],
-    shape: &Shape,
-    retyped: &[bool],
+    chunks: &mut [ReadChunk],
+    layouts: &Layouts,
     leaf: &ColumnDescPtr,
     codec: Codec,
-) -> io::Result<(EncodedColumn, Vec<Origin>)> {
+    with: &mut Workbench,
+) -> Result<Written, AtChunk> {
+    let at_last = chunks.len().saturating_sub(1);
+    let odd = |why: io::Error| (at_last, Unfit::Node(why));
     let mut writer = Writer {
-        chunk: ChunkWriter::new(leaf.clone(), codec)?,
+        chunk: ChunkWriter::new(leaf.clone(), codec).map_err(odd)?,
         codec,
         leaf,
-        shape,
+        layout: Layout::of(leaf),
+        shape: &layouts.shape,
         order: Order::of(leaf),
         draft: Draft::new(leaf.max_def_level() == 1),
         origins: Vec::new(),
         bounds: None,
         in_doubt: false,
+        read: Sealing::default(),
     };
-    for (number, chunk) in chunks.iter().enumerate() {
-        match &chunk.dictionary {
-            Some(dictionary) if retyped[number] => writer.retype(chunk, dictionary)?,
-            _ => writer.parts(number, chunk)?,
-        }
+    for (number, chunk) in chunks.iter_mut().enumerate() {
+        let written = match layouts.retyped[number] {
+            true => writer.retype(chunk, with),
+            false => writer.chunk(number, chunk, with),
+        };
+        written.map_err(|unfit| (number, unfit))?;
     }
-    writer.finish()
+    writer.finish().map_err(odd)
 }
 
-struct Writer<'a> {
-    chunk: ChunkWriter,
+pub(super) struct Writer<'a> {
+    pub(super) chunk: ChunkWriter,
     codec: Codec,
-    leaf: &'a ColumnDescPtr,
-    shape: &'a Shape,
-    order: Option<Order>,
-    draft: Draft,
-    origins: Vec<Origin>,
+    pub(super) leaf: &'a ColumnDescPtr,
+    pub(super) layout: Layout,
+    pub(super) shape: &'a Shape,
+    pub(super) order: Option<Order>,
+    pub(super) draft: Draft,
+    pub(super) origins: Vec<Origin>,
     bounds: Option<Bounds>,
     /// Some page's bounds are not known.
     in_doubt: bool,
-}
-
-/// The page in work.
-struct Draft {
-    rows: usize,
-    nulls: usize,
-    /// For columns that may be null.
-    validity: Option<BooleanBufferBuilder>,
-    codes: Vec<u32>,
-    plain: Vec<u8>,
-}
-
-impl Draft {
-    fn new(nullable: bool) -> Self {
-        Self {
-            rows: 0,
-            nulls: 0,
-            validity: nullable.then(|| BooleanBufferBuilder::new(PAGE_ROWS)),
-            codes: Vec::new(),
-            plain: Vec::new(),
-        }
-    }
-
-    /// Counts rows in, and says how many of them have a value.
-    fn add_rows(&mut self, rows: usize, validity: Option<&NullBuffer>) -> usize {
-        let nulls = validity.map_or(0, NullBuffer::null_count);
-        if let Some(held) = &mut self.validity {
-            match validity {
-                Some(validity) => held.append_buffer(validity.inner()),
-                None => held.append_n(rows, true),
-            }
-        }
-        self.rows += rows;
-        self.nulls += nulls;
-        rows - nulls
-    }
-
-    fn add_nulls(&mut self, rows: usize) {
-        if let Some(held) = &mut self.validity {
-            held.append_n(rows, false);
-        }
-        self.rows += rows;
-        self.nulls += rows;
-    }
+    read: Sealing,
 }
 
 impl Writer<'_> {
-    fn parts(&mut self, number: usize, chunk: &ReadChunk) -> io::Result<()> {
+    fn chunk(&mut self, number: usize, chunk: &mut ReadChunk, with: &mut Workbench) -> Result<(), Unfit> {
+        let in_merged = matches!(self.shape, Shape::Dictionary(_));
+        with.dictionary(chunk, self.layout)?;
+        let values = chunk.dictionary.as_ref().and_then(Dictionary::values);
+        match (&chunk.disguise, values) {
+            (Some(disguise), Some(values)) if !in_merged => self.disguised(disguise, values)?,
+            _ => self.parts(number, chunk, values, with)?,
+        }
+        with.forget(chunk);
+        Ok(())
+    }
+
+    fn parts(
+        &mut self,
+        number: usize,
+        chunk: &ReadChunk,
+        values: Option<&Values>,
+        with: &mut Workbench,
+    ) -> Result<(), Unfit> {
+        let marks = values.map_or_else(Marks::of_bits, Marks::of);
         for part in &chunk.parts {
             match part {
-                Part::Nulls(rows) => self.nulls(*rows)?,
-                Part::Codes(rows) => self.codes(number, chunk, rows)?,
-                Part::Plain(rows) => self.plain(rows)?,
-                Part::Page(page, facts) => self.copy(chunk, page, facts)?,
+                Part::Nulls(rows) => {
+                    self.read.nulls(*rows);
+                    self.nulls(*rows).map_err(Unfit::Node)?;
+                }
+                Part::Indices(page) => {
+                    let rows = with.indices(chunk, page)?;
+                    self.read.rows(rows.rows, rows.validity.as_ref());
+                    self.read.codes(rows.held, &marks);
+                    self.codes(number, values, &rows).map_err(Unfit::Node)?;
+                }
+                Part::Bits(page) => {
+                    let rows = with.bits(chunk, page)?;
+                    self.read.rows(rows.rows, rows.validity.as_ref());
+                    self.read.codes(rows.held, &Marks::of_bits());
+                    self.codes(number, None, &rows).map_err(Unfit::Node)?;
+                }
+                Part::Plain(page) => {
+                    let rows = with.plain(chunk, page, self.layout)?;
+                    self.read.rows(rows.rows, rows.validity.as_ref());
+                    let sealed = self.read.plain(rows.held.bytes(), self.layout, rows.held.len());
+                    sealed.map_err(Unfit::damaged)?;
+                    self.plain(rows.rows, rows.validity.as_ref(), &rows.held, 0)
+                        .map_err(Unfit::Node)?;
+                }
+                Part::Page(page, facts) => self.copy(chunk, page, facts, with)?,
             }
         }
         Ok(())
@@ -135,7 +149,7 @@ impl Writer<'_> {
     fn nulls(&mut self, rows: usize) -> io::Result<()> {
         let mut due = rows;
         while due > 0 {
-            let here = due.min(PAGE_ROWS - self.draft.rows);
+            let here = due.min(self.draft.room());
             self.draft.add_nulls(here);
             self.flush_if_full()?;
             due -= here;
@@ -143,32 +157,52 @@ impl Writer<'_> {
         Ok(())
     }
 
-    fn codes(&mut self, number: usize, chunk: &ReadChunk, rows: &Rows<Vec<u32>>) -> io::Result<()> {
+    fn codes(&mut self, number: usize, values: Option<&Values>, rows: &Rows<&[u32]>) -> io::Result<()> {
         let as_codes = matches!(self.shape, Shape::Dictionary(_) | Shape::Bits);
         self.flush_unless(as_codes)?;
         let shape = self.shape;
-        let values = chunk.dictionary.as_ref().map(Dictionary::values);
-        let values = values.transpose().map_err(io::Error::other);
-        let values = if as_codes { None } else { values? };
         self.pieces(rows.rows, rows.validity.as_ref(), |draft, held| {
             let codes = &rows.held[held];
             match (shape, values) {
                 (Shape::Dictionary(merged), _) => {
                     let renumbered = &merged.renumbered[number];
-                    draft
-                        .codes
-                        .extend(codes.iter().map(|code| renumbered[*code as usize]));
+                    let codes = codes.iter().map(|code| renumbered[*code as usize]);
+                    draft.codes.extend(codes);
                 }
+                (Shape::Bits, _) | (_, None) => draft.codes.extend_from_slice(codes),
                 (_, Some(values)) => values.gather(codes, &mut draft.plain),
-                _ => draft.codes.extend_from_slice(codes),
             }
         })
     }
 
-    fn plain(&mut self, rows: &Rows<Values>) -> io::Result<()> {
+    /// A dictionary in disguise: its values are what the rows hold, one after another.
+    fn disguised(&mut self, disguise: &Disguise, values: &Values) -> Result<(), Unfit> {
+        let mut first = 0;
+        for (rows, validity) in &disguise.0 {
+            let present = rows - validity.as_ref().map_or(0, NullBuffer::null_count);
+            let held = values.plain_range(first..first + present);
+            self.read.rows(*rows, validity.as_ref());
+            let sealed = self.read.plain(held, self.layout, present);
+            sealed.map_err(Unfit::damaged)?;
+            self.plain(*rows, validity.as_ref(), values, first)
+                .map_err(Unfit::Node)?;
+            first += present;
+        }
+        Ok(())
+    }
+
+    /// Rows that hold `values` from number `first` on.
+    fn plain(
+        &mut self,
+        rows: usize,
+        validity: Option<&NullBuffer>,
+        values: &Values,
+        first: usize,
+    ) -> io::Result<()> {
         self.flush_unless(false)?;
-        self.pieces(rows.rows, rows.validity.as_ref(), |draft, held| {
-            draft.plain.extend_from_slice(rows.held.plain_range(held));
+        self.pieces(rows, validity, |draft, held| {
+            let held = first + held.start..first + held.end;
+            draft.plain.extend_from_slice(values.plain_range(held));
         })
     }
 
@@ -177,11 +211,11 @@ impl Writer<'_> {
         &mut self,
         rows: usize,
         validity: Option<&NullBuffer>,
-        mut take: impl FnMut(&mut Draft, std::ops::Range<usize>),
+        mut take: impl FnMut(&mut Draft, Range<usize>),
     ) -> io::Result<()> {
         let (mut row, mut held) = (0, 0);
         while row < rows {
-            let here = (rows - row).min(PAGE_ROWS - self.draft.rows);
+            let here = (rows - row).min(self.draft.room());
             let piece = validity.map(|validity| validity.slice(row, here));
             let present = self.draft.add_rows(here, piece.as_ref());
             take(&mut self.draft, held..held + present);
@@ -191,10 +225,17 @@ impl Writer<'_> {
         Ok(())
     }
 
-    fn copy(&mut self, chunk: &ReadChunk, page: &RawPage, facts: &PageFacts) -> io::Result<()> {
-        self.flush()?;
+    fn copy(
+        &mut self,
+        chunk: &ReadChunk,
+        page: &RawPage,
+        facts: &PageFacts,
+        with: &mut Workbench,
+    ) -> Result<(), Unfit> {
+        self.flush().map_err(Unfit::Node)?;
         self.widen(chunk.bounds.as_ref().or(facts.bounds.as_ref()), facts);
         let nulls = facts.nulls;
+        self.read.kind(&page.header.kind, page.header.unpacked, nulls);
         let mut packed = PackedPage {
             kind: page.header.kind.clone(),
             unpacked: page.header.unpacked,
@@ -202,66 +243,70 @@ impl Writer<'_> {
             facts: facts.clone(),
         };
         if same_codec(chunk.compression, self.codec) {
+            self.read.bytes(&page.body);
             self.origins.push(Origin::Copied { nulls });
-            return self.chunk.packed_page(packed);
+        } else {
+            let was_packed = !matches!(packed.kind, PageKind::V2 { is_packed: false, .. });
+            self.repack(chunk.compression, page, &mut packed, with)?;
+            self.origins.push(Origin::Repacked { nulls, was_packed });
         }
-        let was_packed = !matches!(packed.kind, PageKind::V2 { is_packed: false, .. });
-        (packed.kind, packed.body) = self.repack(chunk.compression, page)?;
-        self.origins.push(Origin::Repacked { nulls, was_packed });
-        self.chunk.packed_page(packed)
+        self.chunk.packed_page(packed).map_err(Unfit::Node)
     }
 
-    /// The page, packed with the output's codec.
-    fn repack(&mut self, compression: Compression, page: &RawPage) -> io::Result<(PageKind, Vec<Bytes>)> {
-        let unpacker = Unpacker::new(compression)?;
-        let mut unpacker = unpacker.ok_or_else(|| io::Error::other("the codec is not known"))?;
-        let mut scratch = Vec::new();
-        let mut kind = page.header.kind.clone();
-        let body = match &mut kind {
-            PageKind::V2 {
-                level_bytes,
-                is_packed,
-                ..
-            } => {
-                let nullable = *level_bytes > 0;
-                let open =
-                    open_page(page, nullable, &mut unpacker, &mut scratch).map_err(io::Error::other)?;
-                *is_packed = self.codec != Codec::None;
-                let levels = page.body.slice(..*level_bytes);
-                vec![levels, self.chunk.pack(open.values)?.into()]
-            }
-            _ => {
-                let unpacked = unpacker.unpack(&page.body, page.header.unpacked, &mut scratch);
-                unpacked.map_err(io::Error::other)?;
-                vec![self.chunk.pack(&scratch)?.into()]
-            }
-        };
-        Ok((kind, body))
+    /// Packs a page with the output's codec.
+    fn repack(
+        &mut self,
+        compression: Compression,
+        page: &RawPage,
+        into: &mut PackedPage,
+        with: &mut Workbench,
+    ) -> Result<(), Unfit> {
+        let (unpacker, scratch) = with.tools(compression)?;
+        let (levels, values) = unpack_body(page, unpacker, scratch).map_err(Unfit::damaged)?;
+        self.read.bytes(&page.body[..levels]);
+        self.read.bytes(values);
+        if let PageKind::V2 { is_packed, .. } = &mut into.kind {
+            *is_packed = self.codec != Codec::None;
+        }
+        let packed = self.chunk.pack(values).map_err(Unfit::Node)?;
+        into.body = vec![page.body.slice(..levels), packed.into()];
+        Ok(())
     }
 
     /// The dictionary of a chunk as a data page: levels lie apart from values in pages of the second kind.
-    fn retype(&mut self, chunk: &ReadChunk, dictionary: &Dictionary) -> io::Result<()> {
-        self.flush()?;
+    fn retype(&mut self, chunk: &mut ReadChunk, with: &mut Workbench) -> Result<(), Unfit> {
+        self.flush().map_err(Unfit::Node)?;
+        // A dictionary that becomes a page as it lies need not be looked into, if its bounds are known.
+        let bounds = match (chunk.bounds.clone(), self.order) {
+            (None, Some(order)) => with
+                .dictionary(chunk, self.layout)?
+                .and_then(|values| values.bounds(order)),
+            (told, _) => told,
+        };
+        let (Some(dictionary), Some(disguise)) = (&chunk.dictionary, &chunk.disguise) else {
+            return Err(Unfit::Node(io::Error::other(
+                "a column without a dictionary was to be retyped",
+            )));
+        };
+        let (body, unpacked) = (&dictionary.page.body, dictionary.page.header.unpacked);
+        self.read.bytes(body);
+        self.read.number(unpacked);
+        self.read.number(dictionary.count);
         let mut all = Draft::new(self.leaf.max_def_level() == 1);
-        for part in &chunk.parts {
-            if let Part::Codes(rows) = part {
-                all.add_rows(rows.rows, rows.validity.as_ref());
-            }
+        for (rows, validity) in &disguise.0 {
+            self.read.rows(*rows, validity.as_ref());
+            all.add_rows(*rows, validity.as_ref());
         }
-        let levels = all
-            .validity
-            .map(|mut validity| levels::encode(&validity.finish()));
-        let levels = levels.unwrap_or_default();
-        let bounds = chunk.bounds.clone();
+        let levels = all.levels().unwrap_or_default();
         let facts = PageFacts {
             rows: all.rows,
             nulls: all.nulls,
-            bounds: bounds.or_else(|| dictionary.values().ok()?.bounds(self.order?)),
-            byte_array_bytes: self.byte_array_bytes(dictionary.page.header.unpacked, dictionary.count),
+            bounds,
+            byte_array_bytes: self.byte_array_bytes(unpacked, dictionary.count),
         };
         self.widen(facts.bounds.as_ref(), &facts);
         self.origins.push(Origin::Retyped);
-        self.chunk.packed_page(PackedPage {
+        let page = PackedPage {
             kind: PageKind::V2 {
                 values: all.rows as u32,
                 nulls: all.nulls as u32,
@@ -272,18 +317,19 @@ impl Writer<'_> {
                 is_packed: self.codec != Codec::None,
                 statistics: PageStatistics::default(),
             },
-            unpacked: levels.len() + dictionary.page.header.unpacked,
-            body: vec![levels.into(), dictionary.page.body.clone()],
+            unpacked: levels.len() + unpacked,
+            body: vec![levels.into(), body.clone()],
             facts,
-        })
+        };
+        self.chunk.packed_page(page).map_err(Unfit::Node)
     }
 
-    fn byte_array_bytes(&self, plain_bytes: usize, values: usize) -> Option<u64> {
+    pub(super) fn byte_array_bytes(&self, plain_bytes: usize, values: usize) -> Option<u64> {
         let lengths = plain_bytes.checked_sub(4 * values)?;
-        (Layout::of(self.leaf) == Layout::Bytes).then_some(lengths as u64)
+        (self.layout == Layout::Bytes).then_some(lengths as u64)
     }
 
-    fn widen(&mut self, bounds: Option<&Bounds>, facts: &PageFacts) {
+    pub(super) fn widen(&mut self, bounds: Option<&Bounds>, facts: &PageFacts) {
         match (self.order, bounds) {
             (Some(order), Some(bounds)) => order.widen(&mut self.bounds, bounds),
             _ => self.in_doubt |= facts.nulls < facts.rows,
@@ -291,10 +337,9 @@ impl Writer<'_> {
     }
 
     fn flush_if_full(&mut self) -> io::Result<()> {
-        if self.draft.rows >= PAGE_ROWS {
-            self.flush()
-        } else {
-            Ok(())
+        match self.draft.room() {
+            0 => self.flush(),
+            _ => Ok(()),
         }
     }
 
@@ -308,110 +353,17 @@ impl Writer<'_> {
         if odd { self.flush() } else { Ok(()) }
     }
 
-    fn flush(&mut self) -> io::Result<()> {
-        if self.draft.rows == 0 {
-            return Ok(());
-        }
-        let nullable = self.leaf.max_def_level() == 1;
-        let mut draft = std::mem::replace(&mut self.draft, Draft::new(nullable));
-        let levels = draft
-            .validity
-            .take()
-            .map(|mut validity| levels::encode(&validity.finish()));
-        let mut facts = PageFacts {
-            rows: draft.rows,
-            nulls: draft.nulls,
-            ..PageFacts::default()
-        };
-        let (encoding, values) = match self.shape {
-            Shape::Dictionary(merged) if !draft.codes.is_empty() => {
-                self.describe_codes(merged, &draft.codes, &mut facts);
-                let indices = rle::encode_indices(&draft.codes, merged.values.len());
-                (Encoding::RLE_DICTIONARY, indices)
-            }
-            Shape::Bits => {
-                facts.bounds = self.order.and_then(|order| {
-                    let values = draft
-                        .codes
-                        .iter()
-                        .map(|code| if *code == 0 { &[0u8][..] } else { &[1] });
-                    order.bounds_of(values)
-                });
-                let mut packed = Vec::new();
-                bits::pack(&draft.codes, 1, &mut packed);
-                (Encoding::PLAIN, packed)
-            }
-            shape => {
-                let plain = std::mem::take(&mut draft.plain);
-                self.describe_plain(&plain, &mut facts)?;
-                match shape {
-                    Shape::Delta => (Encoding::DELTA_BINARY_PACKED, self.delta(&plain)),
-                    _ => (Encoding::PLAIN, plain),
-                }
-            }
-        };
-        self.widen(facts.bounds.clone().as_ref(), &facts);
-        self.origins.push(Origin::Written);
-        self.chunk.page(encoding, levels.as_deref(), &values, facts)
-    }
-
-    fn delta(&self, plain: &[u8]) -> Vec<u8> {
-        match self.leaf.physical_type() {
-            Type::INT32 => {
-                let values = plain.as_chunks().0.iter().map(|bytes| i32::from_le_bytes(*bytes));
-                delta::encode(&values.collect::<Vec<i32>>())
-            }
-            _ => {
-                let values = plain.as_chunks().0.iter().map(|bytes| i64::from_le_bytes(*bytes));
-                delta::encode(&values.collect::<Vec<i64>>())
-            }
-        }
-    }
-
-    /// Codes are in the order of their values, so their ends are the values' ends; NaN stand apart.
-    fn describe_codes(&self, merged: &Merged, codes: &[u32], facts: &mut PageFacts) {
-        let Some(order) = self.order else { return };
-        let nan_from = merged.nan_from;
-        let nans = match order.is_float() {
-            true => codes.iter().filter(|code| **code >= nan_from).count(),
-            false => 0,
-        };
-        let all_nan = nans == codes.len();
-        let (mut least, mut greatest) = (u32::MAX, 0);
-        for code in codes.iter().filter(|code| all_nan || **code < nan_from) {
-            least = least.min(*code);
-            greatest = greatest.max(*code);
-        }
-        let value = |code: u32| merged.values.get(code as usize);
-        let nans = order.is_float().then_some(nans as u64);
-        facts.bounds = Some(Bounds::exact(value(least), value(greatest), nans));
-        if Layout::of(self.leaf) == Layout::Bytes {
-            let lengths = codes.iter().map(|code| u64::from(merged.lengths[*code as usize]));
-            facts.byte_array_bytes = Some(lengths.sum());
-        }
-    }
-
-    fn describe_plain(&self, plain: &[u8], facts: &mut PageFacts) -> io::Result<()> {
-        let present = facts.rows - facts.nulls;
-        facts.byte_array_bytes = self.byte_array_bytes(plain.len(), present);
-        let Some(order) = self.order else { return Ok(()) };
-        facts.bounds = match Layout::of(self.leaf) {
-            Layout::Fixed(width) if width > 0 => order.bounds_of_fixed(plain, width),
-            layout => {
-                let values = Values::parse(plain.to_vec(), layout, present).map_err(io::Error::other)?;
-                order.bounds_of(values.iter())
-            }
-        };
-        Ok(())
-    }
-
-    fn finish(mut self) -> io::Result<(EncodedColumn, Vec<Origin>)> {
+    fn finish(mut self) -> io::Result<Written> {
         self.flush()?;
         if let Shape::Dictionary(merged) = self.shape {
             self.chunk
                 .set_dictionary(merged.values.bytes(), merged.values.len())?;
         }
         let bounds = self.bounds.filter(|_| !self.in_doubt);
-        Ok((self.chunk.finish_with(bounds)?, self.origins))
+        Ok(Written {
+            column: self.chunk.finish_with(bounds)?,
+            origins: self.origins,
+            read: self.read.done(),
+        })
     }
 }

@@ -2,7 +2,6 @@
 
 use super::*;
 use crate::group::write_group;
-use crate::stitch::group::GroupStitcher;
 use arrow::datatypes::Int32Type;
 use parquet::arrow::ArrowSchemaConverter;
 
@@ -31,14 +30,15 @@ fn stitched(files: &[Bytes], schema: &SchemaRef) -> (Bytes, Vec<(String, String)
         OpenFile::open_with_statistics(&file).unwrap()
     };
     let files = Files::with_schema(files.iter().map(open).collect(), leaves.clone());
-    let mut group = GroupStitcher::new(files.sources(), &leaves, schema, Codec::Zstd(1));
+    let rows: u64 = files.sources().iter().map(SourceGroup::rows).sum();
+    let (mut columns, decoded) = made(files.sources(), &leaves, schema);
     let mut bytes = Vec::new();
     let properties = Arc::new(WriterProperties::builder().build());
     let mut file = SerializedFileWriter::new(&mut bytes, leaves.root_schema_ptr(), properties).unwrap();
-    let written = write_group(&mut file, |leaf| group.column(leaf)).unwrap();
-    assert_eq!(written.num_rows() as u64, group.rows());
+    let written = write_group(&mut file, |_| Ok(columns.remove(0))).unwrap();
+    assert_eq!(written.num_rows() as u64, rows);
     file.close().unwrap();
-    (bytes.into(), group.decoded)
+    (bytes.into(), decoded)
 }
 
 #[test]

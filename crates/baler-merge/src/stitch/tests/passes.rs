@@ -2,10 +2,11 @@
 
 use super::*;
 use crate::io::{Progress, Unwatched};
-use crate::paths::Path;
+use crate::paths::{Path, Stretch};
+use crate::plan::Shares;
 use crate::row_time::{RowTime, TimeColumn};
 use crate::sort_key::SortKey;
-use crate::spec::{Expire, MergeSpec, SortColumn};
+use crate::spec::{Budget, Expire, MergeSpec, SortColumn};
 use crate::stitch::pass::{PassPlan, Passed, Passing};
 
 fn opened(files: &[Bytes]) -> Vec<OpenFile> {
@@ -33,6 +34,10 @@ fn passed(
     let schema = files[0].schema().clone();
     let key = SortKey::new(&schema, spec.sort.clone(), &spec.rule).unwrap();
     let leaves = files[0].footer().file_metadata().schema_descr_ptr();
+    let shares = Shares::of(Budget {
+        memory_bytes: 64 << 20,
+        threads: 3,
+    });
     let passing = Passing {
         files,
         spec,
@@ -40,6 +45,7 @@ fn passed(
         schema: &schema,
         leaves: leaves.clone(),
         key: Some(&key),
+        shares: &shares,
         progress,
     };
     let plan = passing.plan()?;
@@ -48,9 +54,12 @@ fn passed(
     let properties = Arc::new(WriterProperties::builder().build());
     let mut file = SerializedFileWriter::new(&mut bytes, leaves.root_schema_ptr(), properties).unwrap();
     let mut done = Vec::new();
-    for stretch in plan.paths.0.iter().filter(|stretch| stretch.path != Path::Merge) {
-        done.push(passing.write(&plan, stretch, &mut file)?);
-    }
+    let unmerged = plan.paths.0.iter().filter(|stretch| stretch.path != Path::Merge);
+    let unmerged: Vec<Stretch> = unmerged.cloned().collect();
+    passing.write(&plan, &unmerged, |stretch, line| {
+        done.push(line.write(stretch, &mut file)?);
+        Ok(())
+    })?;
     file.close().unwrap();
     Ok((bytes.into(), done))
 }

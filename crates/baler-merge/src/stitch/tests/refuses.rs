@@ -32,7 +32,7 @@ fn numbers() -> Files {
     Files::new(&[file(0), file(1)])
 }
 
-fn refused(stitched: Stitched) -> String {
+fn refused(stitched: Written) -> String {
     match stitched.proved() {
         Err(MergeError::Proof(why)) => why,
         Err(other) => panic!("refused for another reason: {other}"),
@@ -52,7 +52,7 @@ fn pages(column: &EncodedColumn) -> RawChunk {
 }
 
 /// The column made anew of these pages, with right headers, checksums and indexes.
-fn remade(stitched: Stitched, chunk: &RawChunk, dictionary: Option<&[u8]>) -> Stitched {
+fn remade(stitched: Written, chunk: &RawChunk, dictionary: Option<&[u8]>) -> Written {
     let leaf = stitched.column.close.metadata.column_descr_ptr();
     let mut writer = ChunkWriter::new(leaf, Codec::Zstd(1)).unwrap();
     for page in &chunk.pages {
@@ -74,7 +74,7 @@ fn remade(stitched: Stitched, chunk: &RawChunk, dictionary: Option<&[u8]>) -> St
         };
         writer.set_dictionary(bytes, values as usize).unwrap();
     }
-    Stitched {
+    Written {
         column: writer.finish().unwrap(),
         ..stitched
     }
@@ -117,7 +117,7 @@ fn a_lost_page_a_doubled_one_and_two_that_changed_places() {
     }
 }
 
-fn stitched_of(stitch: &dyn Fn() -> Stitched, chunk: &RawChunk, values: Option<&[u8]>) -> Stitched {
+fn stitched_of(stitch: &dyn Fn() -> Written, chunk: &RawChunk, values: Option<&[u8]>) -> Written {
     remade(stitch(), chunk, values)
 }
 

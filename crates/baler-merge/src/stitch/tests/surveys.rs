@@ -62,7 +62,9 @@ fn paths(files: &[OpenFile], spec: &MergeSpec) -> Vec<(Path, u64)> {
     let facts: Vec<_> = files
         .iter()
         .enumerate()
-        .map(|(input, file)| facts_of(input, file, schema, spec, Some(&surveyed(file, spec))).unwrap())
+        .map(|(input, file)| {
+            facts_of(input, file, schema, spec, 1 << 30, Some(&surveyed(file, spec))).unwrap()
+        })
         .collect();
     let paths = choose_paths(&facts, wanted(spec, spec.row_group_rows as u64, true));
     paths
