@@ -182,20 +182,19 @@ fn ends<const WIDTH: usize>(bytes: &[u8], key: impl Fn([u8; WIDTH]) -> i64) -> O
         .map(|(min, max)| Bounds::exact(min, max, None))
 }
 
-/// Nothing if all are NaN.
+/// Nothing if all are NaN, or if zero is a bound: comparing does not tell one zero from the other.
 fn float_bounds(bytes: &[u8]) -> Option<Bounds> {
-    let ordered = |bits: i64| bits ^ (((bits >> 63) as u64) >> 1) as i64;
-    let (mut least, mut greatest, mut nans) = (i64::MAX, i64::MIN, 0u64);
+    let (mut least, mut greatest, mut numbers) = (f64::INFINITY, f64::NEG_INFINITY, 0u64);
     let (values, _) = bytes.as_chunks::<8>();
     for value in values {
-        let is_nan = f64::from_le_bytes(*value).is_nan();
-        let key = ordered(i64::from_le_bytes(*value));
-        nans += u64::from(is_nan);
-        least = least.min(if is_nan { i64::MAX } else { key });
-        greatest = greatest.max(if is_nan { i64::MIN } else { key });
+        let value = f64::from_le_bytes(*value);
+        numbers += u64::from(!value.is_nan());
+        least = if value < least { value } else { least };
+        greatest = if value > greatest { value } else { greatest };
     }
-    let value = |key: i64| ordered(key).to_le_bytes();
-    (nans < values.len() as u64).then(|| Bounds::exact(value(least), value(greatest), Some(nans)))
+    let nans = values.len() as u64 - numbers;
+    let is_sure = numbers > 0 && least != 0.0 && greatest != 0.0;
+    is_sure.then(|| Bounds::exact(least.to_le_bytes(), greatest.to_le_bytes(), Some(nans)))
 }
 
 impl Bounds {

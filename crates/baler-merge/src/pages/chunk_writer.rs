@@ -51,7 +51,12 @@ pub(crate) struct ChunkWriter {
     unpacked_bytes: usize,
     pages: Vec<Placed>,
     scratch: Vec<u8>,
+    /// Pages that need not be tried to pack.
+    left_unpacked: usize,
 }
+
+/// After one page that does not pack, so many are not tried.
+const DENSE_PAGES: usize = 15;
 
 /// A data page and where it lies, counted from the first.
 struct Placed {
@@ -74,6 +79,7 @@ impl ChunkWriter {
             unpacked_bytes: 0,
             pages: Vec::new(),
             scratch: Vec::new(),
+            left_unpacked: 0,
         })
     }
 
@@ -117,6 +123,42 @@ impl ChunkWriter {
             kind,
             unpacked,
             body: vec![packed.into()],
+            facts,
+        })
+    }
+
+    /// Writes a data page of numbers packed as narrow as they go. Where such pages were found not to pack any further, most are
+    /// left as they are, and only some are tried again. Levels lie apart then, in a page of the second kind.
+    pub(crate) fn narrow_page(
+        &mut self,
+        encoding: Encoding,
+        levels: Option<Vec<u8>>,
+        values: Vec<u8>,
+        facts: PageFacts,
+    ) -> io::Result<()> {
+        if self.left_unpacked == 0 {
+            let unpacked = values.len();
+            self.page(encoding, levels.as_deref(), &values, facts)?;
+            let packed = self.pages.last().map_or(0, |page| page.length);
+            let is_dense = packed >= unpacked / 64 * 63 && self.compression != Compression::UNCOMPRESSED;
+            self.left_unpacked = if is_dense { DENSE_PAGES } else { 0 };
+            return Ok(());
+        }
+        self.left_unpacked -= 1;
+        let levels = levels.unwrap_or_default();
+        self.packed_page(PackedPage {
+            kind: PageKind::V2 {
+                values: count_of(facts.rows)?,
+                nulls: count_of(facts.nulls)?,
+                rows: count_of(facts.rows)?,
+                encoding,
+                level_bytes: levels.len(),
+                repetition_bytes: 0,
+                is_packed: false,
+                statistics: PageStatistics::default(),
+            },
+            unpacked: levels.len() + values.len(),
+            body: vec![levels.into(), values.into()],
             facts,
         })
     }

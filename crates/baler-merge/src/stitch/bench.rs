@@ -2,6 +2,7 @@
 
 use super::Unfit;
 use super::chunk::ReadChunk;
+use super::kept::Kept;
 use crate::pages::codec::{Unpacker, Unpackers};
 use crate::pages::dictionary::Values;
 use crate::pages::open_page::{OpenPage, open_page};
@@ -63,6 +64,19 @@ impl Workbench {
         }
     }
 
+    /// Integers that were kept.
+    pub(crate) fn kept(&mut self, kept: &Kept) -> Result<Values, Unfit> {
+        let mut room = std::mem::take(&mut self.room);
+        let odd = |why: String| Unfit::Node(std::io::Error::other(why));
+        kept.unpack(&mut room).map_err(odd)?;
+        Values::parse(room, kept.layout(), kept.rows).map_err(odd)
+    }
+
+    /// Takes back the room of values that are not needed any more.
+    pub(crate) fn take_back(&mut self, values: Values) {
+        self.room = values.into_bytes();
+    }
+
     pub(crate) fn open(&mut self, chunk: &ReadChunk, page: &RawPage) -> Result<OpenPage<'_>, Unfit> {
         let (unpacker, scratch) = self.tools(chunk.compression)?;
         open_page(page, chunk.nullable, unpacker, scratch).map_err(Unfit::damaged)
@@ -76,7 +90,7 @@ impl Workbench {
         let open = self.open(chunk, page)?;
         rle::decode_indices(open.values, open.present(), &mut codes).map_err(Unfit::damaged)?;
         let (rows, validity) = (open.rows, open.validity);
-        if codes.iter().fold(0, |all, code| all.max(*code)) as usize >= values && !codes.is_empty() {
+        if !all_below(&codes, values) {
             return Err(Unfit::damaged("an index points behind the dictionary"));
         }
         self.codes = codes;
@@ -104,7 +118,7 @@ impl Workbench {
             }
         }
         let (rows, validity) = (open.rows, open.validity);
-        if codes.iter().any(|code| *code > 1) {
+        if !all_below(&codes, 2) {
             return Err(Unfit::damaged("a boolean is neither true nor false"));
         }
         self.codes = codes;
@@ -130,4 +144,10 @@ impl Workbench {
             held: values,
         })
     }
+}
+
+/// Whether all codes are numbers of so many values. There is no early end: to look at all of them at once is cheaper.
+pub(super) fn all_below(codes: &[u32], values: usize) -> bool {
+    let last = u32::try_from(values).unwrap_or(u32::MAX);
+    codes.iter().fold(true, |all, code| all & (*code < last))
 }

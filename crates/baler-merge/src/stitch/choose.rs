@@ -78,9 +78,9 @@ pub(crate) fn choose(
     let (mut rows, mut rows_disguised) = (0, 0);
     for (number, chunk) in chunks.iter_mut().enumerate() {
         chunk.see_through(with).map_err(|unfit| (number, unfit))?;
-        let here = chunk.rows_with_codes();
-        rows += here;
-        rows_disguised += if chunk.disguise.is_some() { here } else { 0 };
+        let (here, kept) = (chunk.rows_with_codes(), chunk.rows_kept());
+        rows += here + kept;
+        rows_disguised += kept + if chunk.disguise.is_some() { here } else { 0 };
     }
     let is_shared = rows > 0 && rows_disguised * 2 <= rows;
     if is_shared && let Some(merged) = merge(chunks, leaf, rows, with)? {
@@ -101,6 +101,9 @@ pub(crate) fn choose(
 
 /// Whether the first dictionary holds integers in ascending order: then the others will too, and their differences are small.
 fn ascends(chunks: &mut [ReadChunk], leaf: &ColumnDescriptor, with: &mut Workbench) -> Result<bool, AtChunk> {
+    if chunks.iter().any(|chunk| chunk.rows_kept() > 0) {
+        return Ok(true);
+    }
     let mut chunks = chunks.iter_mut().enumerate();
     let Some((number, chunk)) = chunks.find(|(_, chunk)| chunk.disguise.is_some()) else {
         return Ok(false);

@@ -2,6 +2,7 @@
 
 use super::Unfit;
 use super::bench::Workbench;
+use super::kept::Kept;
 use crate::pages::bounds::Bounds;
 use crate::pages::chunk_writer::PageFacts;
 use crate::pages::codec::Unpacker;
@@ -11,11 +12,14 @@ use crate::pages::plain::Layout;
 use crate::pages::raw::RawPage;
 use arrow::buffer::NullBuffer;
 use parquet::basic::{Compression, Encoding};
+use std::sync::Arc;
 
 /// A stretch of rows.
 pub(crate) enum Part {
     /// Nulls, for a column that the file lacks.
     Nulls(usize),
+    /// Ascending integers that were unpacked already.
+    Kept(Arc<Kept>),
     /// Numbers of values in the dictionary.
     Indices(RawPage),
     /// Booleans.
@@ -96,15 +100,24 @@ impl Dictionary {
 }
 
 impl ReadChunk {
-    pub(super) fn nulls(rows: usize) -> Self {
+    /// A chunk of which nothing has to be read.
+    pub(super) fn of(part: Part) -> Self {
         Self {
             compression: Compression::UNCOMPRESSED,
             nullable: true,
             dictionary: None,
-            parts: vec![Part::Nulls(rows)],
+            parts: vec![part],
             bounds: None,
-            nulls: Some(rows as u64),
+            nulls: None,
             disguise: None,
+        }
+    }
+
+    /// Rows that were kept.
+    pub(crate) fn rows_kept(&self) -> usize {
+        match self.parts.as_slice() {
+            [Part::Kept(kept)] => kept.rows,
+            _ => 0,
         }
     }
 

@@ -48,6 +48,7 @@ pub(crate) fn facts_of(
             file,
             group,
             leaves: &leaves,
+            kept: None,
         };
         let told = match &spec.row_time {
             Some(column) => row_times(&file.with_groups(&[group])?, column).is_some(),

@@ -44,8 +44,15 @@ impl Writer<'_> {
         };
         self.widen(facts.bounds.clone().as_ref(), &facts);
         self.origins.push(Origin::Written);
-        let values = made.as_ref().unwrap_or(&self.draft.plain);
-        self.chunk.page(encoding, levels.as_deref(), values, facts)?;
+        match made {
+            Some(values) if encoding == Encoding::RLE_DICTIONARY => {
+                self.chunk.narrow_page(encoding, levels, values, facts)?;
+            }
+            made => {
+                let values = made.as_ref().unwrap_or(&self.draft.plain);
+                self.chunk.page(encoding, levels.as_deref(), values, facts)?;
+            }
+        }
         self.draft.clear();
         Ok(())
     }

@@ -5,10 +5,13 @@
 
 use super::facts::{facts_of, wanted};
 use super::group::GroupMaker;
+use super::kept::Kept;
+use super::key_pages::KeyPages;
 use super::line::Line;
 use super::seal::Seals;
 use super::source::{Leaf, SourceGroup, find_leaves};
 use super::survey::{SurveyedGroups, survey_groups};
+use super::{Unfit, writing};
 use crate::at_once::at_once;
 use crate::crew::with_crew;
 use crate::decode::OpenFile;
@@ -20,10 +23,11 @@ use crate::plan::Shares;
 use crate::row_time::RowTimes;
 use crate::sort_key::SortKey;
 use crate::spec::MergeSpec;
-use crate::statistics::{key_range, row_times};
+use crate::statistics::{row_group_key_range, row_times};
 use arrow::datatypes::SchemaRef;
 use parquet::schema::types::SchemaDescPtr;
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 /// All that is known before anything is written.
 pub(crate) struct Passing<'a> {
@@ -48,6 +52,8 @@ pub(crate) struct PassPlan {
     surveyed: Vec<Option<SurveyedGroups>>,
     /// For each input where the leaves of the output lie.
     leaves: Vec<Vec<Option<Leaf>>>,
+    /// Which leaf was kept when keys were looked at, and for each input what was kept of each row group.
+    kept: (usize, Vec<Vec<Option<Arc<Kept>>>>),
 }
 
 /// What a stretch brought into an output.
@@ -74,6 +80,7 @@ impl Passing<'_> {
             paths: Paths(Vec::new()),
             surveyed: vec![None; self.files.len()],
             leaves: self.files.iter().map(file_leaves).collect(),
+            kept: (0, vec![Vec::new(); self.files.len()]),
         };
         let wanted = wanted(self.spec, self.group_rows, self.key.is_some());
         let Some(key) = self.key else {
@@ -83,7 +90,7 @@ impl Passing<'_> {
         };
         let told: Vec<SurveyedGroups> = self.files.iter().map(|file| told(file, key)).collect();
         let at_best = choose_paths(&self.facts(|input| Some(&told[input]))?, wanted);
-        plan.surveyed = self.survey(&at_best, key)?;
+        self.survey(&at_best, key, &mut plan)?;
         let in_doubt: Vec<SurveyedGroups> = told
             .into_iter()
             .map(|told| SurveyedGroups {
@@ -103,22 +110,54 @@ impl Passing<'_> {
     }
 
     /// Looks at the keys of all inputs that may go past the merge, on all threads.
-    fn survey(&self, at_best: &Paths, key: &SortKey) -> Result<Vec<Option<SurveyedGroups>>, MergeError> {
+    fn survey(&self, at_best: &Paths, key: &SortKey, plan: &mut PassPlan) -> Result<(), MergeError> {
         let unmerged = at_best.0.iter().filter(|stretch| stretch.path != Path::Merge);
         let inputs: BTreeSet<usize> = unmerged
             .flat_map(|stretch| stretch.groups.iter().map(|id| id.input))
             .collect();
         let inputs: Vec<usize> = inputs.into_iter().collect();
+        let pages = KeyPages::of(key, self.schema, &self.leaves, self.shares.keys);
         let found = at_once(inputs.len(), self.shares.threads, |number| {
             self.check_cancelled()?;
             let input = inputs[number];
-            survey_groups(&self.files[input], self.schema, key).map_err(|why| why.of_input(input))
+            let quick = pages
+                .as_ref()
+                .map(|pages| pages.survey(self.all_groups(plan, input)));
+            match quick.transpose() {
+                Ok(Some(Some(found))) => return Ok(found),
+                Ok(_) | Err(Unfit::Decode(_)) => {}
+                Err(Unfit::File(why)) => return Err(why.of_input(input)),
+                Err(Unfit::Node(why)) => return Err(writing(why)),
+            }
+            let found = survey_groups(&self.files[input], self.schema, key);
+            found
+                .map(|found| (found, Vec::new()))
+                .map_err(|why| why.of_input(input))
         });
-        let mut surveyed = vec![None; self.files.len()];
         for (input, found) in inputs.into_iter().zip(found) {
-            surveyed[input] = Some(found?);
+            let (surveyed, kept) = found?;
+            plan.surveyed[input] = Some(surveyed);
+            plan.kept.1[input] = kept;
         }
-        Ok(surveyed)
+        plan.kept.0 = pages.map_or(0, |pages| pages.leaf);
+        Ok(())
+    }
+
+    fn all_groups<'j>(&'j self, plan: &'j PassPlan, input: usize) -> impl Iterator<Item = SourceGroup<'j>> {
+        let groups = 0..self.files[input].footer().num_row_groups();
+        groups.map(move |group| self.source(plan, GroupId { input, group }))
+    }
+
+    fn source<'j>(&'j self, plan: &'j PassPlan, GroupId { input, group }: GroupId) -> SourceGroup<'j> {
+        let (leaf, kept) = &plan.kept;
+        let kept = kept[input].get(group).and_then(Option::as_ref);
+        SourceGroup {
+            input,
+            file: &self.files[input],
+            group,
+            leaves: &plan.leaves[input],
+            kept: kept.map(|kept| (*leaf, kept)),
+        }
     }
 
     fn facts<'s>(
@@ -165,12 +204,7 @@ impl Passing<'_> {
     }
 
     fn sources<'j>(&'j self, plan: &'j PassPlan, stretch: &Stretch) -> impl Iterator<Item = SourceGroup<'j>> {
-        stretch.groups.iter().map(move |id| SourceGroup {
-            input: id.input,
-            file: &self.files[id.input],
-            group: id.group,
-            leaves: &plan.leaves[id.input],
-        })
+        stretch.groups.iter().map(move |id| self.source(plan, *id))
     }
 
     /// What is known of a stretch before it is written.
@@ -219,10 +253,8 @@ impl Passing<'_> {
 
 /// What the statistics of a file say about its keys, at best.
 fn told(file: &OpenFile, key: &SortKey) -> SurveyedGroups {
-    let keys = (0..file.footer().num_row_groups()).map(|group| match file.with_groups(&[group]) {
-        Ok(one) => key_range(&one, key.bounds()),
-        Err(_) => None,
-    });
+    let groups = 0..file.footer().num_row_groups();
+    let keys = groups.map(|group| row_group_key_range(file, group, key.bounds()));
     SurveyedGroups {
         sorted: true,
         unique: true,

@@ -14,6 +14,7 @@ use crate::pages::plain::Layout;
 use crate::pages::raw::{RawPage, raw_chunk};
 use parquet::basic::Encoding;
 use parquet::schema::types::ColumnDescriptor;
+use std::sync::Arc;
 
 /// Plain pages with fewer rows are joined with their neighbours.
 const JOINED_ROWS_MAX: usize = PAGE_ROWS / 8;
@@ -26,9 +27,12 @@ pub(crate) fn read_chunk(
     with: &mut Workbench,
 ) -> Result<ReadChunk, Unfit> {
     let rows = source.rows() as usize;
+    if let Some((_, kept)) = source.kept.filter(|(kept, _)| *kept == leaf) {
+        return Ok(ReadChunk::of(Part::Kept(Arc::clone(kept))));
+    }
     let Some(chunk) = source.chunk(leaf)? else {
         return match into.max_def_level() == 1 {
-            true => Ok(ReadChunk::nulls(rows)),
+            true => Ok(ReadChunk::of(Part::Nulls(rows))),
             false => Err(Unfit::Decode("it is missing and cannot be null".into())),
         };
     };

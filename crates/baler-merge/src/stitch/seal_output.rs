@@ -1,5 +1,6 @@
 //! The seal of what was written, taken from the bytes that the sink will be handed.
 
+use super::bench::all_below;
 use super::marks::Marks;
 use super::seal::{Seal, Sealing};
 use super::write::Origin;
@@ -157,14 +158,12 @@ impl Output {
 }
 
 fn seal_codes(sealing: &mut Sealing, codes: &[u32], marks: &Marks<'_>) -> Result<(), String> {
-    match codes.iter().fold(0, |all, code| all.max(*code)) as usize {
-        greatest if greatest >= marks.len() && !codes.is_empty() => {
-            Err("an index points behind the dictionary".into())
-        }
-        _ => {
+    match all_below(codes, marks.len()) {
+        true => {
             sealing.codes(codes, marks);
             Ok(())
         }
+        false => Err("an index points behind the dictionary".into()),
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::Unfit;
 use super::evidence::Evidence;
+use super::kept::Kept;
 use crate::decode::OpenFile;
 use crate::footer::read_exactly;
 use bytes::Bytes;
@@ -12,6 +13,7 @@ use parquet::file::page_index::index_reader::{decode_column_index, decode_offset
 use parquet::file::page_index::offset_index::OffsetIndexMetaData;
 use parquet::schema::types::{ColumnDescriptor, SchemaDescriptor};
 use std::ops::Range;
+use std::sync::Arc;
 
 /// A page index longer than this is not read.
 const INDEX_BYTES_MAX: u64 = 16 << 20;
@@ -27,6 +29,8 @@ pub(crate) struct SourceGroup<'a> {
     pub(crate) group: usize,
     /// What [`find_leaves`] found.
     pub(crate) leaves: &'a [Option<Leaf>],
+    /// The leaf of the output that was kept when its keys were looked at.
+    pub(crate) kept: Option<(usize, &'a Arc<Kept>)>,
 }
 
 /// Where a leaf of the output lies in a file.

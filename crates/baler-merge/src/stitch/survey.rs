@@ -151,9 +151,9 @@ impl Survey<'_> {
 }
 
 /// How the rows of a batch follow one another.
-struct Steps {
-    sorted: bool,
-    unique: bool,
+pub(super) struct Steps {
+    pub(super) sorted: bool,
+    pub(super) unique: bool,
 }
 
 /// Numbers and times are compared as they are; nothing for other keys.
@@ -167,18 +167,26 @@ fn steps_of(columns: &[ArrayRef], sort: &[SortColumn]) -> Option<Steps> {
     }
     let column = column.as_ref();
     downcast_primitive_array!(
-        column => Some(steps(column.values(), sort.descending)),
+        column => Some(steps(column.values(), |number| number, sort.descending)),
         _ => None
     )
 }
 
-fn steps<T: PartialOrd>(values: &[T], descending: bool) -> Steps {
-    let pairs = || values.windows(2);
+/// How numbers follow one another.
+pub(super) fn steps<V: Copy, N: PartialOrd>(
+    values: &[V],
+    number: impl Fn(V) -> N,
+    descending: bool,
+) -> Steps {
+    let all = |holds: fn(&N, &N) -> bool| {
+        let pairs = values.windows(2);
+        pairs.fold(true, |all, pair| all & holds(&number(pair[0]), &number(pair[1])))
+    };
     Steps {
         sorted: match descending {
-            true => pairs().fold(true, |all, pair| all & (pair[0] >= pair[1])),
-            false => pairs().fold(true, |all, pair| all & (pair[0] <= pair[1])),
+            true => all(N::ge),
+            false => all(N::le),
         },
-        unique: pairs().fold(true, |all, pair| all & (pair[0] != pair[1])),
+        unique: all(N::ne),
     }
 }

@@ -101,6 +101,7 @@ impl Files {
                     file,
                     group,
                     leaves: &self.leaves[input],
+                    kept: None,
                 });
             }
         }

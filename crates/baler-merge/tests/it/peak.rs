@@ -13,6 +13,10 @@ const BESIDE_MIB: u64 = 48;
 
 /// Files that interleave, of rows that do not compress.
 fn write_files(directory: &Path, files: i64, rows: i64) {
+    write_files_with(directory, files, rows, |file, row| row * files + file);
+}
+
+fn write_files_with(directory: &Path, files: i64, rows: i64, key: impl Fn(i64, i64) -> i64) {
     for file in 0..files {
         let noise = |row: i64| {
             (row * files + file)
@@ -23,7 +27,7 @@ fn write_files(directory: &Path, files: i64, rows: i64) {
             .map(|row| format!("{:016x}{:016x}", noise(row), noise(row * 3)))
             .collect();
         let rows = batch(vec![
-            ("k", ints((0..rows).map(|row| row * files + file))),
+            ("k", ints((0..rows).map(|row| key(file, row)))),
             ("number", ints((0..rows).map(noise))),
             ("text", strings(text.iter().map(String::as_str))),
         ]);
@@ -42,6 +46,13 @@ fn paths(directory: &Path) -> Vec<PathBuf> {
 
 /// The peak of a child that merges all files of a folder within a budget, in MiB.
 fn peak_mib(directory: &Path, budget_mib: u64) -> u64 {
+    let peak_mib = peak_of(&child(directory, budget_mib));
+    println!("figure: {peak_mib} MiB at the peak with a budget of {budget_mib} MiB");
+    peak_mib
+}
+
+/// What a child says that merges all files of a folder within a budget.
+fn child(directory: &Path, budget_mib: u64) -> String {
     let child = Command::new(std::env::current_exe().unwrap())
         .args([
             "--exact",
@@ -56,14 +67,36 @@ fn peak_mib(directory: &Path, budget_mib: u64) -> u64 {
         .unwrap();
     let text = String::from_utf8_lossy(&child.stdout);
     assert!(child.status.success(), "{text}");
+    text.into_owned()
+}
+
+fn peak_of(text: &str) -> u64 {
     let peak = text
         .split("peak KiB ")
         .nth(1)
         .and_then(|rest| rest.split_whitespace().next())
         .unwrap();
-    let peak_mib = peak.parse::<u64>().unwrap() / 1024;
-    println!("figure: {peak_mib} MiB at the peak with a budget of {budget_mib} MiB");
-    peak_mib
+    peak.parse::<u64>().unwrap() / 1024
+}
+
+/// Row groups as large as the spec wants would not fit: what is read for one and what is made of it is more than the budget.
+#[test]
+fn what_goes_past_the_merge_stays_near_the_budget() {
+    let (files, rows) = (40, 31_250);
+    let directory = tempfile::tempdir().unwrap();
+    write_files_with(directory.path(), files, rows, |file, row| file * rows + row);
+    let bytes: u64 = paths(directory.path())
+        .iter()
+        .map(|path| path.metadata().unwrap().len())
+        .sum();
+    assert!(bytes > 40 << 20, "{bytes} bytes are no more than the budget");
+    let text = child(directory.path(), 16);
+    assert!(
+        text.contains(&format!("{} rows past the merge", files * rows)),
+        "{text}"
+    );
+    let peak_mib = peak_of(&text);
+    assert!(peak_mib <= 16 + BESIDE_MIB, "{peak_mib} MiB for 16");
 }
 
 /// Whether there is time for the whole length.
@@ -161,6 +194,10 @@ fn in_the_child() {
     let report = merge(&inputs, &spec, budget, spill.path(), &mut Nowhere, &Unwatched).unwrap();
     assert_eq!(report.inputs.len(), inputs.len());
     assert_eq!(report.rows_out(), report.rows_in());
+    println!(
+        "{} rows past the merge",
+        report.ways.stitched + report.ways.copied
+    );
     let status = std::fs::read_to_string("/proc/self/status").unwrap();
     let peak = status.lines().find(|line| line.starts_with("VmHWM")).unwrap();
     println!("peak KiB {}", peak.split_whitespace().nth(1).unwrap());

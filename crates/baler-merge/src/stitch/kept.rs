@@ -1,0 +1,68 @@
+//! Key columns that were unpacked to look at their order, kept for stitching: unpacking them again would cost more than keeping them
+//! as differences.
+
+use crate::pages::delta;
+use crate::pages::plain::Layout;
+use xxhash_rust::xxh3::xxh3_128;
+
+/// Integers of a row group, none of them null.
+#[derive(Debug)]
+pub(crate) struct Kept {
+    pub(crate) rows: usize,
+    width: usize,
+    differences: Vec<u8>,
+    /// Of the values as they were unpacked: what is given back is what was found.
+    hash: u128,
+}
+
+impl Kept {
+    /// Keeps plain integers of this width.
+    pub(crate) fn of(plain: &[u8], width: usize) -> Self {
+        let differences = match width {
+            4 => delta::encode(
+                &plain
+                    .as_chunks()
+                    .0
+                    .iter()
+                    .map(|bytes| i32::from_le_bytes(*bytes))
+                    .collect::<Vec<_>>(),
+            ),
+            _ => delta::encode(
+                &plain
+                    .as_chunks()
+                    .0
+                    .iter()
+                    .map(|bytes| i64::from_le_bytes(*bytes))
+                    .collect::<Vec<_>>(),
+            ),
+        };
+        Self {
+            rows: plain.len() / width.max(1),
+            width,
+            differences,
+            hash: xxh3_128(plain),
+        }
+    }
+
+    /// Bytes that it takes.
+    pub(crate) fn bytes(&self) -> usize {
+        self.differences.len() + size_of::<Self>()
+    }
+
+    pub(crate) fn layout(&self) -> Layout {
+        Layout::Fixed(self.width)
+    }
+
+    /// The integers, plain, in place of what `into` holds.
+    pub(crate) fn unpack(&self, into: &mut Vec<u8>) -> Result<(), String> {
+        into.clear();
+        into.reserve(self.rows * self.width);
+        delta::decode(&self.differences, self.rows, |value| {
+            into.extend_from_slice(&value.to_le_bytes()[..self.width]);
+        })?;
+        match xxh3_128(into) == self.hash {
+            true => Ok(()),
+            false => Err("keys that were kept are not those that were read".into()),
+        }
+    }
+}
