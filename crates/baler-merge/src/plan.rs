@@ -28,7 +28,7 @@ pub(crate) struct Shares {
     pub(crate) pile: usize,
     /// Rows that are laid aside in memory; the others go to disk.
     pub(crate) shelf: usize,
-    /// Keys of all lanes that are being merged.
+    /// Keys of all lanes that are being merged; of what goes past the merge, those kept since they were looked at.
     pub(crate) keys: usize,
     /// The windows in work.
     pub(crate) window: usize,

@@ -66,3 +66,26 @@ impl Kept {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_come_back_as_they_were_read_or_not_at_all() {
+        let numbers = [i64::MIN, -7, 0, 1, 2, 900, i64::MAX];
+        let wide: Vec<u8> = numbers.iter().flat_map(|number| number.to_le_bytes()).collect();
+        let narrow: Vec<u8> = (0..5_000i32)
+            .flat_map(|number| (number * 3).to_le_bytes())
+            .collect();
+        for (plain, width) in [(wide, 8), (narrow, 4)] {
+            let mut kept = Kept::of(&plain, width);
+            let mut found = vec![1, 2, 3];
+            kept.unpack(&mut found).unwrap();
+            assert_eq!(found, plain);
+            let last = kept.differences.len() - 1;
+            kept.differences[last / 2] ^= 1;
+            assert!(kept.unpack(&mut found).is_err());
+        }
+    }
+}

@@ -10,6 +10,9 @@
 //! would be too large, values are written plain from the dictionaries. A dictionary whose values are used once each, in order, is a
 //! plain page in disguise, and is turned into one as it lies. Tiny plain pages are joined.
 //!
+//! Keys that were looked at are not unpacked again: `kept` has them, with a hash of what was read. Columns are made on all threads,
+//! in a `line` from which they are written in order.
+//!
 //! Proof by bytes: the seal of a column covers every copied page's bytes, and for rewritten ones every row's value, in order. It is
 //! taken from the sources, and again from the bytes that the sink is handed.
 

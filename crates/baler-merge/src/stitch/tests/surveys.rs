@@ -5,6 +5,7 @@ use crate::paths::{Path, choose_paths};
 use crate::sort_key::SortKey;
 use crate::spec::{MergeSpec, Rule, SortColumn};
 use crate::stitch::facts::{facts_of, wanted};
+use crate::stitch::key_pages::KeyPages;
 use crate::stitch::survey::{SurveyedGroups, survey_groups};
 
 fn open(batches: &[RecordBatch], rows_in_group: usize) -> OpenFile {
@@ -55,6 +56,60 @@ fn order_uniqueness_and_ends_of_row_groups_are_found() {
         !surveyed(&open(&[numbers([3, 4, 1, 2])], 2), &spec()).sorted,
         "from one row group to the next"
     );
+}
+
+/// What the pages tell, and how many row groups were kept.
+fn surveyed_by_pages(file: &OpenFile, spec: &MergeSpec, room: usize) -> Option<(SurveyedGroups, usize)> {
+    let key = SortKey::new(file.schema(), spec.sort.clone(), &spec.rule).unwrap();
+    let leaves = file.footer().file_metadata().schema_descr();
+    let pages = KeyPages::of(&key, file.schema(), leaves, room).unwrap();
+    let found = find_leaves(leaves, leaves);
+    let groups = (0..file.footer().num_row_groups()).map(|group| SourceGroup {
+        input: 0,
+        file,
+        group,
+        leaves: &found,
+        kept: None,
+    });
+    let (surveyed, kept) = pages.survey(groups).unwrap()?;
+    Some((surveyed, kept.iter().flatten().count()))
+}
+
+#[test]
+fn pages_tell_of_keys_what_the_decoder_tells() {
+    let descending = MergeSpec {
+        sort: vec![SortColumn {
+            descending: true,
+            ..SortColumn::ascending("k")
+        }],
+        ..spec()
+    };
+    let ascending: Vec<i64> = (-5_000..20_000).map(|row| row * 7).collect();
+    let doubled = ascending.iter().map(|key| key / 20);
+    for (rows, spec, kept) in [
+        (numbers(ascending.clone()), spec(), 3),
+        (numbers(doubled), spec(), 0),
+        (numbers(ascending.iter().rev().copied()), descending, 0),
+    ] {
+        let file = open(&[rows], 10_000);
+        let (found, kept_here) = surveyed_by_pages(&file, &spec, 1 << 20).unwrap();
+        assert_eq!(found, surveyed(&file, &spec));
+        assert_eq!(kept_here, kept);
+        assert_eq!(surveyed_by_pages(&file, &spec, 0).unwrap().1, 0, "without room");
+    }
+}
+
+/// The decoder finds out what is the matter with them.
+#[test]
+fn pages_tell_nothing_of_keys_out_of_order_or_null() {
+    let nulls: ArrayRef = Arc::new(Int64Array::from_iter([Some(1), None, Some(2)]));
+    for rows in [
+        numbers([1, 2, 4, 3]),
+        numbers([3, 4, 1, 2]),
+        batch(vec![("k", nulls)]),
+    ] {
+        assert!(surveyed_by_pages(&open(&[rows], 2), &spec(), 1 << 20).is_none());
+    }
 }
 
 fn paths(files: &[OpenFile], spec: &MergeSpec) -> Vec<(Path, u64)> {
