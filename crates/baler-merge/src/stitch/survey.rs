@@ -105,7 +105,7 @@ impl Survey<'_> {
             return Ok(());
         }
         match steps_of(columns, self.key.sort()) {
-            Some(steps) => self.ends_of(columns, rows, steps)?,
+            Some(steps) => self.ends_of(columns, rows, &steps)?,
             None => self.all_of(columns)?,
         }
         let end = |row| encode_row(columns, row, self.key.bounds());
@@ -131,7 +131,7 @@ impl Survey<'_> {
     }
 
     /// Compares the first row with the one before it; what is between the first and the last is known.
-    fn ends_of(&mut self, columns: &[ArrayRef], rows: usize, steps: Steps) -> Result<(), FileError> {
+    fn ends_of(&mut self, columns: &[ArrayRef], rows: usize, steps: &Steps) -> Result<(), FileError> {
         self.found.sorted &= steps.sorted;
         self.found.unique &= steps.unique;
         let row = |row: usize| columns.iter().map(|column| column.slice(row, 1)).collect();
