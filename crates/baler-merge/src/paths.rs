@@ -216,9 +216,9 @@ impl<'a> Builder<'a> {
     fn take(&mut self, cluster: Vec<Unit<'a>>) {
         match cluster.iter().find_map(|unit| unit.merged) {
             Some(why) => {
-                // Crumbs beside a merge go with it, rather than become a row group of their own.
+                // Few rows beside a merge go with it, rather than become a row group of their own.
                 let mut cluster = cluster;
-                match self.has_crumbs() {
+                match self.has_few() {
                     true => cluster.append(&mut self.pending),
                     false => self.flush(),
                 }
@@ -250,16 +250,16 @@ impl<'a> Builder<'a> {
         self.pending.iter().map(|unit| unit.facts.rows).sum()
     }
 
-    fn has_crumbs(&self) -> bool {
-        !self.pending.is_empty() && self.pending_rows() < self.group_rows / 8
+    fn has_few(&self) -> bool {
+        !self.pending.is_empty() && self.pending_rows() < self.group_rows / 2
     }
 
     fn flush(&mut self) {
-        let has_crumbs = self.has_crumbs();
+        let has_few = self.has_few();
         let pending = std::mem::take(&mut self.pending);
         match self.stretches.last() {
             _ if pending.is_empty() => {}
-            Some(last) if has_crumbs && last.path == Path::Merge => self.merge(&pending, last.why),
+            Some(last) if has_few && last.path == Path::Merge => self.merge(&pending, last.why),
             _ => self.push(Path::Stitch, &pending, WHY_STITCH),
         }
     }
