@@ -30,6 +30,8 @@ const COLUMN_WINDOW_BYTES: usize = 1 << 20;
 pub(crate) struct OpenFile {
     input: Arc<HeldInput>,
     metadata: ArrowReaderMetadata,
+    /// What all row groups take, those that are not shown too.
+    data_bytes: u64,
 }
 
 /// How a file is to be read.
@@ -69,6 +71,7 @@ impl OpenFile {
         Ok(Self {
             input: Arc::new(input),
             metadata,
+            data_bytes: data_bytes(&footer),
         })
     }
 
@@ -109,10 +112,15 @@ impl OpenFile {
 
     /// Reads all of a small file, in one read, and holds it until it is released.
     pub(crate) fn hold_if_small(&self) -> Result<(), FileError> {
-        match self.input.len() <= SMALL_FILE_BYTES {
+        match self.input.len() <= SMALL_FILE_BYTES && self.shows_most() {
             true => self.input.hold(),
             false => Ok(()),
         }
+    }
+
+    /// Whether its row groups are most of the file's: else reading all of it would be a waste.
+    fn shows_most(&self) -> bool {
+        data_bytes(self.footer()) >= self.data_bytes / 2
     }
 
     /// Lets go of the bytes that are held.
@@ -122,7 +130,8 @@ impl OpenFile {
 
     /// Whether to hold the file while it is read with windows of this size: it is small, and they would hold as much.
     pub(crate) fn is_worth_holding(&self, window_bytes: usize) -> bool {
-        self.input.len() <= SMALL_FILE_BYTES.min((window_bytes * self.leaves()) as u64)
+        let small = self.input.len() <= SMALL_FILE_BYTES.min((window_bytes * self.leaves()) as u64);
+        small && self.shows_most()
     }
 
     /// The file's bytes.
@@ -149,6 +158,7 @@ impl OpenFile {
         Ok(Self {
             input: Arc::clone(&self.input),
             metadata: guarded(|| plain_metadata(&footer))?,
+            data_bytes: self.data_bytes,
         })
     }
 
@@ -226,6 +236,11 @@ impl OpenFile {
         ArrowReaderMetadata::try_new(Arc::clone(self.metadata.metadata()), options)
             .or_else(|why| refused(format!("its schema cannot be read: {why}")))
     }
+}
+
+fn data_bytes(footer: &ParquetMetaData) -> u64 {
+    let groups = footer.row_groups().iter();
+    groups.map(|group| group.compressed_size().unsigned_abs()).sum()
 }
 
 fn is_bytes(data_type: &DataType) -> bool {

@@ -35,7 +35,8 @@ impl KeyRange {
     }
 }
 
-const VERSION: u8 = 1;
+/// The first byte of every encoded key.
+pub(crate) const VERSION: u8 = 1;
 const NULL_FIRST: u8 = 0;
 const VALUE: u8 = 1;
 const NULL_LAST: u8 = 2;
@@ -179,6 +180,13 @@ pub(crate) fn encode_whole(
         }
     }
     true
+}
+
+/// Whether values of a type have an encoding.
+pub(crate) fn has_encoding(data_type: &DataType) -> bool {
+    // What lies under a null is a value too.
+    let any = new_null_array(data_type, 1);
+    data_type == &DataType::Null || value_at(&any, 0).is_some()
 }
 
 fn is_null(column: &ArrayRef, row: usize) -> bool {

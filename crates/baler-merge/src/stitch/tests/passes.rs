@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::io::{Progress, Unwatched};
+use crate::key_span::KeySpan;
 use crate::paths::{Path, Stretch};
 use crate::plan::Shares;
 use crate::row_time::{RowTime, TimeColumn};
@@ -46,6 +47,7 @@ fn passed(
         leaves: leaves.clone(),
         key: Some(&key),
         shares: &shares,
+        range: &KeySpan::ALL,
         progress,
     };
     let plan = passing.plan()?;
