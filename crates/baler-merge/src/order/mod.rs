@@ -48,7 +48,7 @@ pub(crate) use layout::Layout;
 pub(crate) use merge::Merger;
 pub(crate) use observe::Observed;
 pub(crate) use ranges::{RangeFilter, Weight, cut};
-pub(crate) use runs::Order;
+pub(crate) use runs::{Order, Run};
 pub(crate) use verify::Verifier;
 
 #[cfg(test)]

@@ -119,12 +119,9 @@ impl Case {
         }
     }
 
-    /// A budget that bites and a small target make row groups smaller. What expiry and tombstones take is a story of
-    /// its own.
+    /// A budget that bites and a small target make row groups smaller.
     fn row_groups_may_be_full(&self) -> bool {
-        let spec = &self.spec;
-        let roomy = self.payload_bytes < 1_000 && spec.target_file_bytes > 1 << 20;
-        roomy && spec.expire.is_none() && spec.deleted.is_none()
+        self.payload_bytes < 1_000 && self.spec.target_file_bytes > 1 << 20
     }
 
     /// The files as they are written.
