@@ -6,15 +6,18 @@ use crate::footer::read_footer;
 use crate::held::HeldInput;
 use crate::io::Input;
 use crate::limits::{SMALL_DICTIONARY_BYTES, SMALL_FILE_BYTES};
+use crate::page_places::{GroupPages, selectors};
 use crate::promote::plain_field;
 use crate::windows::Windows;
 use arrow::array::RecordBatch;
 use arrow::datatypes::{DataType, Fields, Schema, SchemaRef};
 use parquet::arrow::arrow_reader::{
     ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder,
+    RowSelection, RowSelectionPolicy,
 };
 use parquet::arrow::{ARROW_SCHEMA_META_KEY, ProjectionMask};
 use parquet::basic::{Encoding, PageType};
+use parquet::file::metadata::page_index::PageIndexBuilder;
 use parquet::file::metadata::{
     ColumnChunkMetaData, FileMetaData, PageEncodingStats, ParquetMetaData, ParquetMetaDataOptions,
 };
@@ -32,6 +35,8 @@ pub(crate) struct OpenFile {
     metadata: ArrowReaderMetadata,
     /// What all row groups take, those that are not shown too.
     data_bytes: u64,
+    /// For each row group of which not all pages are to be read which those are; may be shorter than the row groups are many.
+    pages: Vec<Option<Arc<GroupPages>>>,
 }
 
 /// How a file is to be read.
@@ -72,6 +77,7 @@ impl OpenFile {
             input: Arc::new(input),
             metadata,
             data_bytes: data_bytes(&footer),
+            pages: Vec::new(),
         })
     }
 
@@ -123,6 +129,11 @@ impl OpenFile {
         data_bytes(self.footer()) >= self.data_bytes / 2
     }
 
+    /// Whether reads of it cost nothing.
+    pub(crate) fn is_held(&self) -> bool {
+        self.input.is_held()
+    }
+
     /// Lets go of the bytes that are held.
     pub(crate) fn release(&self) {
         self.input.release();
@@ -142,6 +153,8 @@ impl OpenFile {
     /// The same file, as if it had these row groups only.
     pub(crate) fn with_groups(&self, groups: &[usize]) -> Result<Self, FileError> {
         let (footer, file) = (self.footer(), self.footer().file_metadata());
+        let pages = groups.iter().map(|group| self.pages_of(*group).cloned());
+        let pages = pages.collect();
         let groups: Vec<_> = groups
             .iter()
             .map(|group| footer.row_group(*group).clone())
@@ -159,7 +172,17 @@ impl OpenFile {
             input: Arc::clone(&self.input),
             metadata: guarded(|| plain_metadata(&footer))?,
             data_bytes: self.data_bytes,
+            pages,
         })
+    }
+
+    /// The same file, of which row groups are read as far as these say.
+    pub(crate) fn with_pages(self, pages: Vec<Option<Arc<GroupPages>>>) -> Self {
+        Self { pages, ..self }
+    }
+
+    fn pages_of(&self, group: usize) -> Option<&Arc<GroupPages>> {
+        self.pages.get(group)?.as_ref()
     }
 
     /// Begins to decode some top-level columns of one row group.
@@ -171,7 +194,7 @@ impl OpenFile {
     ) -> Result<Batches, FileError> {
         let mask = ProjectionMask::roots(self.metadata.parquet_schema(), columns.iter().copied());
         let input = Arc::clone(&self.input) as Arc<dyn Input>;
-        let windows = Windows::new(input, self.footer(), &mask, COLUMN_WINDOW_BYTES);
+        let windows = Windows::new(input, self.footer(), &[], &mask, COLUMN_WINDOW_BYTES);
         let builder =
             ParquetRecordBatchReaderBuilder::new_with_metadata(windows.clone(), self.metadata.clone())
                 .with_batch_size(batch_rows)
@@ -195,24 +218,68 @@ impl OpenFile {
             None => ProjectionMask::all(),
         };
         let input = Arc::clone(&self.input) as Arc<dyn Input>;
-        let windows = Windows::new(input, self.footer(), &mask, reading.window_bytes);
+        let windows = Windows::new(input, self.footer(), &self.pages, &mask, reading.window_bytes);
         let metadata = match reading.coded {
             true => guarded(|| self.coded_metadata())?,
             false => self.metadata.clone(),
         };
-        let builder = ParquetRecordBatchReaderBuilder::new_with_metadata(windows.clone(), metadata)
+        let selected = self.pages.iter().any(Option::is_some);
+        let metadata = match selected {
+            true => guarded(|| self.paged_metadata(&metadata))?,
+            false => metadata,
+        };
+        let mut builder = ParquetRecordBatchReaderBuilder::new_with_metadata(windows.clone(), metadata)
             .with_batch_size(reading.batch_rows)
             .with_projection(mask);
+        if selected {
+            builder = builder
+                .with_row_selection_policy(RowSelectionPolicy::Selectors)
+                .with_row_selection(self.selection());
+        }
         let reader = guarded(|| builder.build().map_err(|why| damaged(&windows, &why)))?;
         Ok(Batches {
             reader,
             windows,
-            rows_due: self.rows(),
+            rows_due: self.rows_selected(),
         })
     }
 }
 
 impl OpenFile {
+    /// Rows that are read.
+    fn rows_selected(&self) -> u64 {
+        let groups = self.footer().row_groups().iter().enumerate();
+        groups
+            .map(|(number, group)| match self.pages_of(number) {
+                Some(pages) => pages.count(),
+                None => group.num_rows().unsigned_abs(),
+            })
+            .sum()
+    }
+
+    fn selection(&self) -> RowSelection {
+        let groups = self.footer().row_groups().iter().enumerate();
+        let rows =
+            groups.flat_map(|(number, group)| selectors(group, self.pages_of(number).map(Arc::as_ref)));
+        rows.collect::<Vec<_>>().into()
+    }
+
+    /// The same, with the places of pages for row groups of which some are not read.
+    fn paged_metadata(&self, metadata: &ArrowReaderMetadata) -> Result<ArrowReaderMetadata, FileError> {
+        let footer = self.footer();
+        let mut index = PageIndexBuilder::new(footer.num_row_groups(), self.leaves());
+        for (group, pages) in self.pages.iter().enumerate() {
+            for (leaf, places) in pages.iter().flat_map(|pages| pages.places.iter().enumerate()) {
+                index.put_offset_index(places.clone(), group, leaf);
+            }
+        }
+        let footer = footer.clone().into_builder();
+        let footer = footer.set_page_index(Some(Arc::new(index.build()))).build();
+        let options = ArrowReaderOptions::new().with_schema(Arc::clone(metadata.schema()));
+        ArrowReaderMetadata::try_new(Arc::new(footer), options)
+            .or_else(|why| refused(format!("its schema cannot be read: {why}")))
+    }
+
     /// The same file, with columns that lie in small dictionaries asked for as such.
     fn coded_metadata(&self) -> Result<ArrowReaderMetadata, FileError> {
         let mut any = false;

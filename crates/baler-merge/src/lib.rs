@@ -64,6 +64,7 @@ mod footer;
 mod held;
 mod limits;
 mod open_all;
+mod page_places;
 mod thrift;
 mod windows;
 
@@ -84,6 +85,7 @@ mod crew;
 mod group;
 mod key_range;
 mod key_span;
+mod page_statistics;
 mod pages;
 mod paths;
 mod roll;

@@ -7,7 +7,7 @@ use crate::error::MergeError;
 use crate::intake::SortPlan;
 use crate::io::{Input, OutputSink, Progress};
 use crate::key_span::KeySpan;
-use crate::narrowing::can_cut;
+use crate::narrowing::{Narrowing, can_cut};
 use crate::open_all::{Holding, open_all};
 use crate::order::RangeFilter;
 use crate::outline::Outline;
@@ -74,7 +74,12 @@ pub fn merge_range(
     if !range.is_all() {
         let sort = can_cut(&context.schema, sort.as_mut())?;
         sort.declared = false;
-        context = context.narrowed(range, sort.key.bounds())?;
+        let narrowing = Narrowing {
+            range,
+            sort: sort.key.bounds(),
+            held_bytes_max: shares.held,
+        };
+        context = narrowing.of(context)?;
         filter = Some(RangeFilter::new(range.clone(), sort.key.bounds()));
     }
     let rows = Rows {
