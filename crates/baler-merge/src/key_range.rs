@@ -10,6 +10,7 @@
 //!          bytes:   00 escaped as 00 FF, ended by 00 01, cut after 64 bytes
 //! ```
 //!
+//! Edges of ranges are such strings too and are kept in journals, so an encoding is never changed: a better one gets a new version.
 //! A key that was cut is a prefix: as a lower bound it stands, as an upper bound the next greater string of its length does.
 //! The whole keys of rows (`encode_whole`) compare with such bounds, and with each other, as the rows do.
 

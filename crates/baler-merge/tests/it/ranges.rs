@@ -2,12 +2,15 @@
 //! reports add up to its report.
 
 use crate::any_inputs::{Case, case, cases};
+use crate::claims::footer;
 use crate::columns;
 use crate::support::*;
 use arrow::array::*;
 use arrow::compute::concat_batches;
 use arrow::datatypes::*;
 use baler_merge::*;
+use bytes::Bytes;
+use parquet::file::properties::WriterProperties;
 use proptest::prelude::*;
 use std::sync::Arc;
 
@@ -300,6 +303,64 @@ proptest! {
     }
 }
 
+/// Bits of a file's page index to be flipped: all that say where the pages of the second column lie, and some of the others.
+fn bits_of_index(file: &Bytes) -> Vec<(usize, u32)> {
+    let footer = footer(file);
+    let columns = footer.row_group(0).columns();
+    let indexes = columns
+        .iter()
+        .flat_map(|chunk| [chunk.column_index_range(), chunk.offset_index_range()]);
+    let some = indexes
+        .flatten()
+        .flat_map(|range| range.step_by(5))
+        .map(|at| (at as usize, at as u32 % 8));
+    let places = columns[1].offset_index_range().unwrap();
+    let all = places.flat_map(|at| (0..8).map(move |bit| (at as usize, bit)));
+    some.chain(all).collect()
+}
+
+/// Pages that are skipped or misplaced by a lie are missed in the sums, or refused; they are never taken for others.
+#[test]
+fn a_page_index_that_lies_does_no_harm_or_is_noticed() {
+    let rows = |start: i64| {
+        let words: Vec<String> = (0..400).map(|row| format!("word {}", row * 7 % 400)).collect();
+        batch(vec![
+            ("k", ints((0..400).map(|row| start + row * 2))),
+            ("word", strings(words.iter().map(String::as_str))),
+        ])
+    };
+    let pages = WriterProperties::builder()
+        .set_data_page_row_count_limit(100)
+        .set_write_batch_size(50)
+        .set_dictionary_enabled(false)
+        .build();
+    let files = [0, 1].map(|start| parquet_with(&rows(start), pages.clone()));
+    let sound: Vec<Arc<dyn Input>> = files.iter().cloned().map(input).collect();
+    let spec = sorted_by(&["k"]);
+    let whole = try_merge(&sound, &spec, 0).unwrap();
+    let spans = cut_job(&sound, &spec, 2).unwrap();
+    let (mut harmless, mut noticed) = (0, 0);
+    for (at, bit) in bits_of_index(&files[0]) {
+        let mut bytes = files[0].to_vec();
+        bytes[at] ^= 1 << bit;
+        let inputs = [input(bytes), sound[1].clone()];
+        let merge = |span| try_merge_range(&inputs, &spec, span, Budget::default());
+        let parts: Result<Vec<Merged>, MergeError> = spans.iter().map(merge).collect();
+        let read = |parts: &[Merged]| parts.iter().map(|part| part.report.rows_in()).sum::<u64>();
+        match parts {
+            Ok(parts) if read(&parts) == 800 => {
+                let found = concat_batches(&whole.rows().schema(), &rows_of(&parts)).unwrap();
+                assert_eq!(found.columns(), whole.rows().columns(), "bit {bit} of byte {at}");
+                harmless += 1;
+            }
+            Ok(_) | Err(MergeError::Input { .. }) => noticed += 1,
+            Err(other) => panic!("{other}"),
+        }
+    }
+    println!("figure: of flipped bits {harmless} did no harm and {noticed} were noticed");
+    assert!(harmless > 0 && noticed > 0);
+}
+
 #[test]
 fn every_type_of_key_is_cut_or_merged_in_one_range() {
     for (name, column) in columns::orderable(60) {
@@ -340,6 +401,12 @@ fn under_a_keyed_rule_no_edge_parts_the_rows_of_one_key() {
     let inputs = inputs(&[rows(3), rows(5)]);
     let whole = try_merge(&inputs, &spec, 0).unwrap();
     assert_eq!(whole.report.rows_out(), 10);
+    // In the midst of the rows of key 4, as the longer sort key has them.
+    let one = input(parquet(&batch(vec![("k", ints([4])), ("t", ints([50]))])));
+    let edge = inspect(&one, &by(&spec.sort)).unwrap().keys.unwrap().min;
+    let halves = [(None, Some(edge.clone())), (Some(edge), None)];
+    let halves = halves.map(|(from, until)| KeySpan { from, until });
+    check_spans(&inputs, &spec, Budget::default(), &whole, &halves);
     for ranges in 2..12 {
         let cut = cut_job(&inputs, &spec, ranges).unwrap();
         assert!(cut.len() > 1);
