@@ -1,8 +1,9 @@
 //! Opens a Parquet file after all checks, and decodes it batch by batch. Nothing in a file may end the process: the
 //! decoder's panics are caught and become a refusal of the file.
 
+use crate::descriptions::{Description, Descriptions};
 use crate::error::{FileError, refused};
-use crate::footer::read_footer;
+use crate::footer::{FoundFooter, read_footer};
 use crate::held::HeldInput;
 use crate::io::Input;
 use crate::limits::{SMALL_DICTIONARY_BYTES, SMALL_FILE_BYTES};
@@ -19,7 +20,8 @@ use parquet::arrow::{ARROW_SCHEMA_META_KEY, ProjectionMask};
 use parquet::basic::{Encoding, PageType};
 use parquet::file::metadata::page_index::PageIndexBuilder;
 use parquet::file::metadata::{
-    ColumnChunkMetaData, FileMetaData, PageEncodingStats, ParquetMetaData, ParquetMetaDataOptions,
+    ColumnChunkMetaData, FileMetaData, KeyValue, PageEncodingStats, ParquetMetaData, ParquetMetaDataOptions,
+    RowGroupMetaData,
 };
 use std::collections::HashSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -32,7 +34,9 @@ const COLUMN_WINDOW_BYTES: usize = 1 << 20;
 #[derive(Clone)]
 pub(crate) struct OpenFile {
     input: Arc<HeldInput>,
-    metadata: ArrowReaderMetadata,
+    /// Without what is in the description; many inputs are open at once.
+    footer: Arc<ParquetMetaData>,
+    description: Arc<Description>,
     /// What all row groups take, those that are not shown too.
     data_bytes: u64,
     /// For each row group of which not all pages are to be read which those are; may be shorter than the row groups are many.
@@ -52,50 +56,54 @@ pub(crate) struct Reading {
 
 impl OpenFile {
     /// Reads and checks the footer, statistics included. With `hold` the whole file is read, in one read, and held until
-    /// released.
-    pub(crate) fn open(input: &Arc<dyn Input>, hold: bool) -> Result<Self, FileError> {
+    /// released. Files that are opened with the same `known` share what they say alike.
+    pub(crate) fn open(input: &Arc<dyn Input>, hold: bool, known: &Descriptions) -> Result<Self, FileError> {
         let options = ParquetMetaDataOptions::new().with_encoding_stats_as_mask(false);
         let input = HeldInput::new(input);
         if hold {
             input.hold()?;
         }
-        Self::open_as(input, &options)
+        Self::open_as(input, &options, known)
     }
 
     /// Reads and checks the footer, statistics included.
     pub(crate) fn open_with_statistics(input: &Arc<dyn Input>) -> Result<Self, FileError> {
-        Self::open_as(HeldInput::new(input), &ParquetMetaDataOptions::new())
+        let (options, known) = (ParquetMetaDataOptions::new(), Descriptions::default());
+        Self::open_as(HeldInput::new(input), &options, &known)
     }
 
-    fn open_as(input: HeldInput, options: &ParquetMetaDataOptions) -> Result<Self, FileError> {
-        let footer = Arc::new(read_footer(&input, options)?);
-        let metadata = guarded(|| plain_metadata(&footer))?;
-        if let Some(name) = duplicate(metadata.schema().fields()) {
-            return refused(format!("column {name} occurs twice"));
-        }
+    fn open_as(
+        input: HeldInput,
+        options: &ParquetMetaDataOptions,
+        known: &Descriptions,
+    ) -> Result<Self, FileError> {
+        let found = read_footer(&input, options, known)?;
+        let pairs = found.metadata.file_metadata().key_value_metadata();
+        let description = match known.find(&found.schema, pairs) {
+            Some(description) => description,
+            None => known.add(describe(&found)?),
+        };
+        let mut rest = found.metadata.into_builder();
+        let groups = rest.take_row_groups();
+        let footer = footer_of(rest.build().file_metadata(), groups, None);
         Ok(Self {
             input: Arc::new(input),
-            metadata,
             data_bytes: data_bytes(&footer),
+            footer: Arc::new(footer),
+            description,
             pages: Vec::new(),
         })
     }
 
     /// The columns, in plain layout.
     pub(crate) fn schema(&self) -> &SchemaRef {
-        self.metadata.schema()
+        &self.description.schema
     }
 
     /// The columns, and all that the file says about itself: beside its Arrow schema or in it.
     pub(crate) fn described_schema(&self) -> SchemaRef {
         let mut schema = Schema::clone(self.schema());
-        for pair in self
-            .footer()
-            .file_metadata()
-            .key_value_metadata()
-            .into_iter()
-            .flatten()
-        {
+        for pair in self.description.pairs.iter().flatten() {
             if let Some(value) = pair.value.clone().filter(|_| pair.key != ARROW_SCHEMA_META_KEY) {
                 schema.metadata.insert(pair.key.clone(), value);
             }
@@ -104,7 +112,7 @@ impl OpenFile {
     }
 
     pub(crate) fn footer(&self) -> &ParquetMetaData {
-        self.metadata.metadata()
+        &self.footer
     }
 
     pub(crate) fn rows(&self) -> u64 {
@@ -151,29 +159,28 @@ impl OpenFile {
     }
 
     /// The same file, as if it had these row groups only.
-    pub(crate) fn with_groups(&self, groups: &[usize]) -> Result<Self, FileError> {
-        let (footer, file) = (self.footer(), self.footer().file_metadata());
+    pub(crate) fn with_groups(&self, groups: &[usize]) -> Self {
         let pages = groups.iter().map(|group| self.pages_of(*group).cloned());
         let pages = pages.collect();
         let groups: Vec<_> = groups
             .iter()
-            .map(|group| footer.row_group(*group).clone())
+            .map(|group| self.footer.row_group(*group).clone())
             .collect();
-        let file = FileMetaData::new(
-            file.version(),
-            groups.iter().map(|group| group.num_rows()).sum(),
-            file.created_by().map(str::to_owned),
-            file.key_value_metadata().cloned(),
-            file.schema_descr_ptr(),
-            file.column_orders().cloned(),
-        );
-        let footer = Arc::new(ParquetMetaData::new(file, groups));
-        Ok(Self {
+        let footer = footer_of(self.footer.file_metadata(), groups, None);
+        Self {
             input: Arc::clone(&self.input),
-            metadata: guarded(|| plain_metadata(&footer))?,
+            footer: Arc::new(footer),
+            description: Arc::clone(&self.description),
             data_bytes: self.data_bytes,
             pages,
-        })
+        }
+    }
+
+    /// How the decoder sees these row groups.
+    fn metadata(&self, groups: Vec<RowGroupMetaData>) -> Result<ArrowReaderMetadata, FileError> {
+        let pairs = self.description.pairs.clone();
+        let footer = Arc::new(footer_of(self.footer.file_metadata(), groups, pairs));
+        guarded(|| plain_metadata(&footer))
     }
 
     /// The same file, of which row groups are read as far as these say.
@@ -192,14 +199,13 @@ impl OpenFile {
         group: usize,
         batch_rows: usize,
     ) -> Result<Batches, FileError> {
-        let mask = ProjectionMask::roots(self.metadata.parquet_schema(), columns.iter().copied());
+        let metadata = self.metadata(vec![self.footer.row_group(group).clone()])?;
+        let mask = ProjectionMask::roots(metadata.parquet_schema(), columns.iter().copied());
         let input = Arc::clone(&self.input) as Arc<dyn Input>;
-        let windows = Windows::new(input, self.footer(), &[], &mask, COLUMN_WINDOW_BYTES);
-        let builder =
-            ParquetRecordBatchReaderBuilder::new_with_metadata(windows.clone(), self.metadata.clone())
-                .with_batch_size(batch_rows)
-                .with_row_groups(vec![group])
-                .with_projection(mask);
+        let windows = Windows::new(input, metadata.metadata(), &[], &mask, COLUMN_WINDOW_BYTES);
+        let builder = ParquetRecordBatchReaderBuilder::new_with_metadata(windows.clone(), metadata)
+            .with_batch_size(batch_rows)
+            .with_projection(mask);
         let reader = guarded(|| builder.build().map_err(|why| damaged(&windows, &why)))?;
         Ok(Batches {
             reader,
@@ -214,14 +220,18 @@ impl OpenFile {
             self.input.hold()?;
         }
         let mask = match &reading.columns {
-            Some(columns) => ProjectionMask::roots(self.metadata.parquet_schema(), columns.iter().copied()),
+            Some(columns) => {
+                let parquet = self.footer.file_metadata().schema_descr();
+                ProjectionMask::roots(parquet, columns.iter().copied())
+            }
             None => ProjectionMask::all(),
         };
         let input = Arc::clone(&self.input) as Arc<dyn Input>;
         let windows = Windows::new(input, self.footer(), &self.pages, &mask, reading.window_bytes);
+        let metadata = self.metadata(self.footer.row_groups().to_vec())?;
         let metadata = match reading.coded {
-            true => guarded(|| self.coded_metadata())?,
-            false => self.metadata.clone(),
+            true => guarded(|| self.coded_metadata(metadata))?,
+            false => metadata,
         };
         let selected = self.pages.iter().any(Option::is_some);
         let metadata = match selected {
@@ -281,7 +291,7 @@ impl OpenFile {
     }
 
     /// The same file, with columns that lie in small dictionaries asked for as such.
-    fn coded_metadata(&self) -> Result<ArrowReaderMetadata, FileError> {
+    fn coded_metadata(&self, metadata: ArrowReaderMetadata) -> Result<ArrowReaderMetadata, FileError> {
         let mut any = false;
         let fields = self.schema().fields().iter().map(|field| {
             let coded = is_bytes(field.data_type()) && is_small_dictionary(self.footer(), field.name());
@@ -297,12 +307,46 @@ impl OpenFile {
         });
         let schema = Schema::new_with_metadata(fields.collect::<Fields>(), self.schema().metadata().clone());
         if !any {
-            return Ok(self.metadata.clone());
+            return Ok(metadata);
         }
         let options = ArrowReaderOptions::new().with_schema(Arc::new(schema));
-        ArrowReaderMetadata::try_new(Arc::clone(self.metadata.metadata()), options)
+        ArrowReaderMetadata::try_new(Arc::clone(metadata.metadata()), options)
             .or_else(|why| refused(format!("its schema cannot be read: {why}")))
     }
+}
+
+/// What a file says about itself, if it makes sense.
+fn describe(found: &FoundFooter) -> Result<Description, FileError> {
+    let file = found.metadata.file_metadata();
+    let pairs = file.key_value_metadata().cloned();
+    let footer = Arc::new(footer_of(file, Vec::new(), pairs.clone()));
+    let metadata = guarded(|| plain_metadata(&footer))?;
+    if let Some(name) = duplicate(metadata.schema().fields()) {
+        return refused(format!("column {name} occurs twice"));
+    }
+    Ok(Description {
+        raw: found.schema.to_vec(),
+        parquet: file.schema_descr_ptr(),
+        pairs,
+        schema: Arc::clone(metadata.schema()),
+    })
+}
+
+/// The footer of a file that has these row groups only.
+fn footer_of(
+    file: &FileMetaData,
+    groups: Vec<RowGroupMetaData>,
+    pairs: Option<Vec<KeyValue>>,
+) -> ParquetMetaData {
+    let file = FileMetaData::new(
+        file.version(),
+        groups.iter().map(|group| group.num_rows()).sum(),
+        file.created_by().map(str::to_owned),
+        pairs,
+        file.schema_descr_ptr(),
+        file.column_orders().cloned(),
+    );
+    ParquetMetaData::new(file, groups)
 }
 
 fn data_bytes(footer: &ParquetMetaData) -> u64 {

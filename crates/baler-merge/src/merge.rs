@@ -58,10 +58,12 @@ pub fn merge_range(
 ) -> Result<Report, MergeError> {
     asked_sort(spec)?;
     range.check()?;
-    let shares = Shares::of(budget);
-    let files = open_all(inputs, Holding::within(shares.held, range), progress)?;
+    let held_bytes_max = Shares::of(budget).held;
+    let files = open_all(inputs, Holding::within(held_bytes_max, range), progress)?;
+    let shares = Shares::beside(&files, budget);
     let schemas: Vec<_> = files.iter().map(OpenFile::described_schema).collect();
     let schema = unite(&schemas)?;
+    drop(schemas);
     let sieve = Sieve::new(spec, &schema)?;
     let mut sort = choose_order(&files, &schema, spec)?;
     let tally = Tally::of(&files, range);
@@ -77,7 +79,7 @@ pub fn merge_range(
         let narrowing = Narrowing {
             range,
             sort: sort.key.bounds(),
-            held_bytes_max: shares.held,
+            held_bytes_max,
         };
         context = narrowing.of(context)?;
         filter = Some(RangeFilter::new(range.clone(), sort.key.bounds()));
@@ -204,13 +206,12 @@ impl<'a> Mix<'a> {
         rows: &Rows<'_>,
         outputs: &mut Outputs<'_>,
     ) -> Result<Stock, MergeError> {
-        let shown = groups.iter().enumerate().map(|(number, (input, groups))| {
-            let shown = self.context.files[*input].with_groups(groups);
-            shown.map_err(|why| why.of_input(number))
-        });
+        let shown = groups
+            .iter()
+            .map(|(input, groups)| self.context.files[*input].with_groups(groups));
         let part = Context {
             schema: self.context.schema.clone(),
-            files: shown.collect::<Result<_, _>>()?,
+            files: shown.collect(),
             progress: self.context.progress,
         };
         let stock = rows.take_in(&part, self.sort)?;

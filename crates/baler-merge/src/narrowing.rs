@@ -55,9 +55,7 @@ pub(crate) struct Narrowing<'a> {
 impl Narrowing<'_> {
     /// The same inputs with what may meet the range.
     pub(crate) fn of<'a>(&self, context: Context<'a>) -> Result<Context<'a>, MergeError> {
-        let files = context.files.iter().enumerate();
-        let files = files.map(|(input, file)| self.groups(file).map_err(|why| why.of_input(input)));
-        let files = files.collect::<Result<Vec<_>, _>>()?;
+        let files: Vec<OpenFile> = context.files.iter().map(|file| self.groups(file)).collect();
         self.hold(&files)?;
         let files = at_once(files.len(), READS_AT_ONCE, |input| {
             context.check_cancelled()?;
@@ -69,7 +67,7 @@ impl Narrowing<'_> {
     }
 
     /// A file with the row groups that may meet the range.
-    fn groups(&self, file: &OpenFile) -> Result<OpenFile, FileError> {
+    fn groups(&self, file: &OpenFile) -> OpenFile {
         let groups = file.footer().row_groups().iter().enumerate();
         let meets = |group| self.keys(file, group).is_none_or(|keys| self.range.meets(&keys));
         let met: Vec<usize> = groups
@@ -125,7 +123,7 @@ impl Narrowing<'_> {
                 pages.push(found.map(Arc::new));
             }
         }
-        Ok(shown(file, &met)?.with_pages(pages))
+        Ok(shown(file, &met).with_pages(pages))
     }
 
     fn keys(&self, file: &OpenFile, group: usize) -> Option<KeyRange> {
@@ -152,9 +150,9 @@ impl Narrowing<'_> {
     }
 }
 
-fn shown(file: &OpenFile, groups: &[usize]) -> Result<OpenFile, FileError> {
+fn shown(file: &OpenFile, groups: &[usize]) -> OpenFile {
     match groups.len() == file.footer().num_row_groups() {
-        true => Ok(file.clone()),
+        true => file.clone(),
         false => file.with_groups(groups),
     }
 }

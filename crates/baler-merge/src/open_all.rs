@@ -2,6 +2,7 @@
 
 use crate::at_once::at_once;
 use crate::decode::OpenFile;
+use crate::descriptions::Descriptions;
 use crate::error::{FileError, MergeError};
 use crate::io::{Input, Progress};
 use crate::key_span::KeySpan;
@@ -50,12 +51,12 @@ pub(crate) fn open_all(
         ));
     }
     let held = choose_held(inputs, holding);
-    let stop = AtomicBool::new(false);
+    let (stop, known) = (AtomicBool::new(false), Descriptions::default());
     let opened = at_once(inputs.len(), READS_AT_ONCE, |index| {
         if stop.load(Ordering::Relaxed) || progress.cancelled() {
             return Err(FileError::Cancelled);
         }
-        let opened = OpenFile::open(&inputs[index], held[index]);
+        let opened = OpenFile::open(&inputs[index], held[index], &known);
         if matches!(opened, Err(FileError::Read(_))) {
             stop.store(true, Ordering::Relaxed);
         }

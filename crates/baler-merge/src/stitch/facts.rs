@@ -53,7 +53,7 @@ pub(crate) fn facts_of(
             kept: None,
         };
         let told = match &spec.row_time {
-            Some(column) => row_times(&file.with_groups(&[group])?, column).is_some(),
+            Some(column) => row_times(&file.with_groups(&[group]), column).is_some(),
             None => true,
         };
         let keys = surveyed.and_then(|found| found.keys.get(group).cloned().flatten());

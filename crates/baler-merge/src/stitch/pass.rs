@@ -228,7 +228,7 @@ impl Passing<'_> {
             }
             if let Some(column) = &self.spec.row_time {
                 let group = source.file.with_groups(&[source.group]);
-                let found = row_times(&group.map_err(|why| why.of_input(source.input))?, column);
+                let found = row_times(&group, column);
                 passed.times = match (passed.times, found) {
                     (Some(held), Some(found)) => Some(held.with(found)),
                     (held, found) => held.or(found),
