@@ -1,22 +1,27 @@
 //! Opens a Parquet file after all checks, and decodes it batch by batch. Nothing in a file may end the process: the
 //! decoder's panics are caught and become a refusal of the file.
 
+use crate::descriptions::{Description, Descriptions};
 use crate::error::{FileError, refused};
-use crate::footer::read_footer;
+use crate::footer::{FoundFooter, read_footer};
 use crate::held::HeldInput;
 use crate::io::Input;
 use crate::limits::{SMALL_DICTIONARY_BYTES, SMALL_FILE_BYTES};
+use crate::page_places::{GroupPages, selectors};
 use crate::promote::plain_field;
 use crate::windows::Windows;
 use arrow::array::RecordBatch;
 use arrow::datatypes::{DataType, Fields, Schema, SchemaRef};
 use parquet::arrow::arrow_reader::{
     ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder,
+    RowSelection, RowSelectionPolicy,
 };
 use parquet::arrow::{ARROW_SCHEMA_META_KEY, ProjectionMask};
 use parquet::basic::{Encoding, PageType};
+use parquet::file::metadata::page_index::PageIndexBuilder;
 use parquet::file::metadata::{
-    ColumnChunkMetaData, FileMetaData, PageEncodingStats, ParquetMetaData, ParquetMetaDataOptions,
+    ColumnChunkMetaData, FileMetaData, KeyValue, PageEncodingStats, ParquetMetaData, ParquetMetaDataOptions,
+    RowGroupMetaData,
 };
 use std::collections::HashSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -29,7 +34,13 @@ const COLUMN_WINDOW_BYTES: usize = 1 << 20;
 #[derive(Clone)]
 pub(crate) struct OpenFile {
     input: Arc<HeldInput>,
-    metadata: ArrowReaderMetadata,
+    /// Without what is in the description; many inputs are open at once.
+    footer: Arc<ParquetMetaData>,
+    description: Arc<Description>,
+    /// What all row groups take, those that are not shown too.
+    data_bytes: u64,
+    /// For each row group of which not all pages are to be read which those are; may be shorter than the row groups are many.
+    pages: Vec<Option<Arc<GroupPages>>>,
 }
 
 /// How a file is to be read.
@@ -45,48 +56,54 @@ pub(crate) struct Reading {
 
 impl OpenFile {
     /// Reads and checks the footer, statistics included. With `hold` the whole file is read, in one read, and held until
-    /// released.
-    pub(crate) fn open(input: &Arc<dyn Input>, hold: bool) -> Result<Self, FileError> {
+    /// released. Files that are opened with the same `known` share what they say alike.
+    pub(crate) fn open(input: &Arc<dyn Input>, hold: bool, known: &Descriptions) -> Result<Self, FileError> {
         let options = ParquetMetaDataOptions::new().with_encoding_stats_as_mask(false);
         let input = HeldInput::new(input);
         if hold {
             input.hold()?;
         }
-        Self::open_as(input, &options)
+        Self::open_as(input, &options, known)
     }
 
     /// Reads and checks the footer, statistics included.
     pub(crate) fn open_with_statistics(input: &Arc<dyn Input>) -> Result<Self, FileError> {
-        Self::open_as(HeldInput::new(input), &ParquetMetaDataOptions::new())
+        let (options, known) = (ParquetMetaDataOptions::new(), Descriptions::default());
+        Self::open_as(HeldInput::new(input), &options, &known)
     }
 
-    fn open_as(input: HeldInput, options: &ParquetMetaDataOptions) -> Result<Self, FileError> {
-        let footer = Arc::new(read_footer(&input, options)?);
-        let metadata = guarded(|| plain_metadata(&footer))?;
-        if let Some(name) = duplicate(metadata.schema().fields()) {
-            return refused(format!("column {name} occurs twice"));
-        }
+    fn open_as(
+        input: HeldInput,
+        options: &ParquetMetaDataOptions,
+        known: &Descriptions,
+    ) -> Result<Self, FileError> {
+        let found = read_footer(&input, options, known)?;
+        let pairs = found.metadata.file_metadata().key_value_metadata();
+        let description = match known.find(&found.schema, pairs) {
+            Some(description) => description,
+            None => known.add(describe(&found)?),
+        };
+        let mut rest = found.metadata.into_builder();
+        let groups = rest.take_row_groups();
+        let footer = footer_of(rest.build().file_metadata(), groups, None);
         Ok(Self {
             input: Arc::new(input),
-            metadata,
+            data_bytes: data_bytes(&footer),
+            footer: Arc::new(footer),
+            description,
+            pages: Vec::new(),
         })
     }
 
     /// The columns, in plain layout.
     pub(crate) fn schema(&self) -> &SchemaRef {
-        self.metadata.schema()
+        &self.description.schema
     }
 
     /// The columns, and all that the file says about itself: beside its Arrow schema or in it.
     pub(crate) fn described_schema(&self) -> SchemaRef {
         let mut schema = Schema::clone(self.schema());
-        for pair in self
-            .footer()
-            .file_metadata()
-            .key_value_metadata()
-            .into_iter()
-            .flatten()
-        {
+        for pair in self.description.pairs.iter().flatten() {
             if let Some(value) = pair.value.clone().filter(|_| pair.key != ARROW_SCHEMA_META_KEY) {
                 schema.metadata.insert(pair.key.clone(), value);
             }
@@ -95,7 +112,7 @@ impl OpenFile {
     }
 
     pub(crate) fn footer(&self) -> &ParquetMetaData {
-        self.metadata.metadata()
+        &self.footer
     }
 
     pub(crate) fn rows(&self) -> u64 {
@@ -109,10 +126,20 @@ impl OpenFile {
 
     /// Reads all of a small file, in one read, and holds it until it is released.
     pub(crate) fn hold_if_small(&self) -> Result<(), FileError> {
-        match self.input.len() <= SMALL_FILE_BYTES {
+        match self.input.len() <= SMALL_FILE_BYTES && self.shows_most() {
             true => self.input.hold(),
             false => Ok(()),
         }
+    }
+
+    /// Whether its row groups are most of the file's: else reading all of it would be a waste.
+    fn shows_most(&self) -> bool {
+        data_bytes(self.footer()) >= self.data_bytes / 2
+    }
+
+    /// Whether reads of it cost nothing.
+    pub(crate) fn is_held(&self) -> bool {
+        self.input.is_held()
     }
 
     /// Lets go of the bytes that are held.
@@ -122,7 +149,8 @@ impl OpenFile {
 
     /// Whether to hold the file while it is read with windows of this size: it is small, and they would hold as much.
     pub(crate) fn is_worth_holding(&self, window_bytes: usize) -> bool {
-        self.input.len() <= SMALL_FILE_BYTES.min((window_bytes * self.leaves()) as u64)
+        let small = self.input.len() <= SMALL_FILE_BYTES.min((window_bytes * self.leaves()) as u64);
+        small && self.shows_most()
     }
 
     /// The file's bytes.
@@ -131,25 +159,37 @@ impl OpenFile {
     }
 
     /// The same file, as if it had these row groups only.
-    pub(crate) fn with_groups(&self, groups: &[usize]) -> Result<Self, FileError> {
-        let (footer, file) = (self.footer(), self.footer().file_metadata());
+    pub(crate) fn with_groups(&self, groups: &[usize]) -> Self {
+        let pages = groups.iter().map(|group| self.pages_of(*group).cloned());
+        let pages = pages.collect();
         let groups: Vec<_> = groups
             .iter()
-            .map(|group| footer.row_group(*group).clone())
+            .map(|group| self.footer.row_group(*group).clone())
             .collect();
-        let file = FileMetaData::new(
-            file.version(),
-            groups.iter().map(|group| group.num_rows()).sum(),
-            file.created_by().map(str::to_owned),
-            file.key_value_metadata().cloned(),
-            file.schema_descr_ptr(),
-            file.column_orders().cloned(),
-        );
-        let footer = Arc::new(ParquetMetaData::new(file, groups));
-        Ok(Self {
+        let footer = footer_of(self.footer.file_metadata(), groups, None);
+        Self {
             input: Arc::clone(&self.input),
-            metadata: guarded(|| plain_metadata(&footer))?,
-        })
+            footer: Arc::new(footer),
+            description: Arc::clone(&self.description),
+            data_bytes: self.data_bytes,
+            pages,
+        }
+    }
+
+    /// How the decoder sees these row groups.
+    fn metadata(&self, groups: Vec<RowGroupMetaData>) -> Result<ArrowReaderMetadata, FileError> {
+        let pairs = self.description.pairs.clone();
+        let footer = Arc::new(footer_of(self.footer.file_metadata(), groups, pairs));
+        guarded(|| plain_metadata(&footer))
+    }
+
+    /// The same file, of which row groups are read as far as these say.
+    pub(crate) fn with_pages(self, pages: Vec<Option<Arc<GroupPages>>>) -> Self {
+        Self { pages, ..self }
+    }
+
+    fn pages_of(&self, group: usize) -> Option<&Arc<GroupPages>> {
+        self.pages.get(group)?.as_ref()
     }
 
     /// Begins to decode some top-level columns of one row group.
@@ -159,14 +199,13 @@ impl OpenFile {
         group: usize,
         batch_rows: usize,
     ) -> Result<Batches, FileError> {
-        let mask = ProjectionMask::roots(self.metadata.parquet_schema(), columns.iter().copied());
+        let metadata = self.metadata(vec![self.footer.row_group(group).clone()])?;
+        let mask = ProjectionMask::roots(metadata.parquet_schema(), columns.iter().copied());
         let input = Arc::clone(&self.input) as Arc<dyn Input>;
-        let windows = Windows::new(input, self.footer(), &mask, COLUMN_WINDOW_BYTES);
-        let builder =
-            ParquetRecordBatchReaderBuilder::new_with_metadata(windows.clone(), self.metadata.clone())
-                .with_batch_size(batch_rows)
-                .with_row_groups(vec![group])
-                .with_projection(mask);
+        let windows = Windows::new(input, metadata.metadata(), &[], &mask, COLUMN_WINDOW_BYTES);
+        let builder = ParquetRecordBatchReaderBuilder::new_with_metadata(windows.clone(), metadata)
+            .with_batch_size(batch_rows)
+            .with_projection(mask);
         let reader = guarded(|| builder.build().map_err(|why| damaged(&windows, &why)))?;
         Ok(Batches {
             reader,
@@ -181,30 +220,78 @@ impl OpenFile {
             self.input.hold()?;
         }
         let mask = match &reading.columns {
-            Some(columns) => ProjectionMask::roots(self.metadata.parquet_schema(), columns.iter().copied()),
+            Some(columns) => {
+                let parquet = self.footer.file_metadata().schema_descr();
+                ProjectionMask::roots(parquet, columns.iter().copied())
+            }
             None => ProjectionMask::all(),
         };
         let input = Arc::clone(&self.input) as Arc<dyn Input>;
-        let windows = Windows::new(input, self.footer(), &mask, reading.window_bytes);
+        let windows = Windows::new(input, self.footer(), &self.pages, &mask, reading.window_bytes);
+        let metadata = self.metadata(self.footer.row_groups().to_vec())?;
         let metadata = match reading.coded {
-            true => guarded(|| self.coded_metadata())?,
-            false => self.metadata.clone(),
+            true => guarded(|| self.coded_metadata(metadata))?,
+            false => metadata,
         };
-        let builder = ParquetRecordBatchReaderBuilder::new_with_metadata(windows.clone(), metadata)
+        let selected = self.pages.iter().any(Option::is_some);
+        let metadata = match selected {
+            true => guarded(|| self.paged_metadata(&metadata))?,
+            false => metadata,
+        };
+        let mut builder = ParquetRecordBatchReaderBuilder::new_with_metadata(windows.clone(), metadata)
             .with_batch_size(reading.batch_rows)
             .with_projection(mask);
+        if selected {
+            builder = builder
+                .with_row_selection_policy(RowSelectionPolicy::Selectors)
+                .with_row_selection(self.selection());
+        }
         let reader = guarded(|| builder.build().map_err(|why| damaged(&windows, &why)))?;
         Ok(Batches {
             reader,
             windows,
-            rows_due: self.rows(),
+            rows_due: self.rows_selected(),
         })
     }
 }
 
 impl OpenFile {
+    /// Rows that are read.
+    fn rows_selected(&self) -> u64 {
+        let groups = self.footer().row_groups().iter().enumerate();
+        groups
+            .map(|(number, group)| match self.pages_of(number) {
+                Some(pages) => pages.count(),
+                None => group.num_rows().unsigned_abs(),
+            })
+            .sum()
+    }
+
+    fn selection(&self) -> RowSelection {
+        let groups = self.footer().row_groups().iter().enumerate();
+        let rows =
+            groups.flat_map(|(number, group)| selectors(group, self.pages_of(number).map(Arc::as_ref)));
+        rows.collect::<Vec<_>>().into()
+    }
+
+    /// The same, with the places of pages for row groups of which some are not read.
+    fn paged_metadata(&self, metadata: &ArrowReaderMetadata) -> Result<ArrowReaderMetadata, FileError> {
+        let footer = self.footer();
+        let mut index = PageIndexBuilder::new(footer.num_row_groups(), self.leaves());
+        for (group, pages) in self.pages.iter().enumerate() {
+            for (leaf, places) in pages.iter().flat_map(|pages| pages.places.iter().enumerate()) {
+                index.put_offset_index(places.clone(), group, leaf);
+            }
+        }
+        let footer = footer.clone().into_builder();
+        let footer = footer.set_page_index(Some(Arc::new(index.build()))).build();
+        let options = ArrowReaderOptions::new().with_schema(Arc::clone(metadata.schema()));
+        ArrowReaderMetadata::try_new(Arc::new(footer), options)
+            .or_else(|why| refused(format!("its schema cannot be read: {why}")))
+    }
+
     /// The same file, with columns that lie in small dictionaries asked for as such.
-    fn coded_metadata(&self) -> Result<ArrowReaderMetadata, FileError> {
+    fn coded_metadata(&self, metadata: ArrowReaderMetadata) -> Result<ArrowReaderMetadata, FileError> {
         let mut any = false;
         let fields = self.schema().fields().iter().map(|field| {
             let coded = is_bytes(field.data_type()) && is_small_dictionary(self.footer(), field.name());
@@ -220,12 +307,51 @@ impl OpenFile {
         });
         let schema = Schema::new_with_metadata(fields.collect::<Fields>(), self.schema().metadata().clone());
         if !any {
-            return Ok(self.metadata.clone());
+            return Ok(metadata);
         }
         let options = ArrowReaderOptions::new().with_schema(Arc::new(schema));
-        ArrowReaderMetadata::try_new(Arc::clone(self.metadata.metadata()), options)
+        ArrowReaderMetadata::try_new(Arc::clone(metadata.metadata()), options)
             .or_else(|why| refused(format!("its schema cannot be read: {why}")))
     }
+}
+
+/// What a file says about itself, if it makes sense.
+fn describe(found: &FoundFooter) -> Result<Description, FileError> {
+    let file = found.metadata.file_metadata();
+    let pairs = file.key_value_metadata().cloned();
+    let footer = Arc::new(footer_of(file, Vec::new(), pairs.clone()));
+    let metadata = guarded(|| plain_metadata(&footer))?;
+    if let Some(name) = duplicate(metadata.schema().fields()) {
+        return refused(format!("column {name} occurs twice"));
+    }
+    Ok(Description {
+        raw: found.schema.to_vec(),
+        parquet: file.schema_descr_ptr(),
+        pairs,
+        schema: Arc::clone(metadata.schema()),
+    })
+}
+
+/// The footer of a file that has these row groups only.
+fn footer_of(
+    file: &FileMetaData,
+    groups: Vec<RowGroupMetaData>,
+    pairs: Option<Vec<KeyValue>>,
+) -> ParquetMetaData {
+    let file = FileMetaData::new(
+        file.version(),
+        groups.iter().map(|group| group.num_rows()).sum(),
+        file.created_by().map(str::to_owned),
+        pairs,
+        file.schema_descr_ptr(),
+        file.column_orders().cloned(),
+    );
+    ParquetMetaData::new(file, groups)
+}
+
+fn data_bytes(footer: &ParquetMetaData) -> u64 {
+    let groups = footer.row_groups().iter();
+    groups.map(|group| group.compressed_size().unsigned_abs()).sum()
 }
 
 fn is_bytes(data_type: &DataType) -> bool {

@@ -1,5 +1,6 @@
 //! Reads a file's footer in one read, or two if it is long, and checks every claim in it before anything acts on it.
 
+use crate::descriptions::Descriptions;
 use crate::error::{FileError, refused};
 use crate::io::Input;
 use crate::limits::{FOOTER_BYTES_MAX, FOOTER_GUESS_BYTES};
@@ -17,24 +18,35 @@ const ENCRYPTED: &str =
 /// Length of the footer and the magic, at the very end.
 const TAIL_BYTES: u64 = 8;
 
-/// The footer of `input`, if the file can be what it says.
+/// A footer, and the schema in it as it lies there.
+pub(crate) struct FoundFooter {
+    pub(crate) metadata: ParquetMetaData,
+    pub(crate) schema: Bytes,
+}
+
+/// The footer of `input`, if the file can be what it says. A schema that is known is not parsed again.
 pub(crate) fn read_footer(
     input: &dyn Input,
     options: &ParquetMetaDataOptions,
-) -> Result<ParquetMetaData, FileError> {
+    known: &Descriptions,
+) -> Result<FoundFooter, FileError> {
     let file_bytes = input.len();
     let bytes = read_checked(input)?;
-    let encrypted = check_footer(&bytes).or_else(|why| refused(format!("the footer is damaged: {why}")))?;
-    if encrypted {
+    let shape = check_footer(&bytes).or_else(|why| refused(format!("the footer is damaged: {why}")))?;
+    if shape.encrypted {
         return refused(ENCRYPTED);
     }
-    let metadata = parse(&bytes, options)?;
+    let schema = bytes.slice_ref(shape.schema);
+    let metadata = match known.schema(&schema) {
+        Some(known) => parse(&bytes, &options.clone().with_schema(known))?,
+        None => parse(&bytes, options)?,
+    };
     let data_end = file_bytes - TAIL_BYTES - bytes.len() as u64;
     check_rows(&metadata)?;
     for (number, group) in metadata.row_groups().iter().enumerate() {
         check_chunks(group, data_end).or_else(|why| refused(format!("row group {number}: {why}")))?;
     }
-    Ok(metadata)
+    Ok(FoundFooter { metadata, schema })
 }
 
 fn read_checked(input: &dyn Input) -> Result<Bytes, FileError> {

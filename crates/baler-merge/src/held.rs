@@ -38,6 +38,11 @@ impl HeldInput {
         *self.bytes() = None;
     }
 
+    /// Whether reads cost nothing.
+    pub(crate) fn is_held(&self) -> bool {
+        self.bytes().is_some()
+    }
+
     fn bytes(&self) -> MutexGuard<'_, Option<Bytes>> {
         self.bytes.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -1,6 +1,7 @@
 //! What a file says about itself, from its footer alone; and its digest, from all of it.
 
 use crate::decode::{OpenFile, Reading};
+use crate::descriptions::Descriptions;
 use crate::digest::Digest;
 use crate::error::{FileError, refused};
 use crate::io::{Input, Progress};
@@ -108,7 +109,11 @@ pub fn digest_of(
     progress: &dyn Progress,
 ) -> Result<(u64, Digest), FileError> {
     let batch_bytes = (budget.memory_bytes as usize / 8).clamp(64 << 10, 8 << 20);
-    let file = OpenFile::open(input, input.len() <= SMALL_FILE_BYTES.min(batch_bytes as u64))?;
+    let file = OpenFile::open(
+        input,
+        input.len() <= SMALL_FILE_BYTES.min(batch_bytes as u64),
+        &Descriptions::default(),
+    )?;
     let reading = Reading {
         columns: None,
         coded: true,

@@ -10,6 +10,7 @@
 //!          bytes:   00 escaped as 00 FF, ended by 00 01, cut after 64 bytes
 //! ```
 //!
+//! Edges of ranges are such strings too and are kept in journals, so an encoding is never changed: a better one gets a new version.
 //! A key that was cut is a prefix: as a lower bound it stands, as an upper bound the next greater string of its length does.
 //! The whole keys of rows (`encode_whole`) compare with such bounds, and with each other, as the rows do.
 
@@ -35,7 +36,8 @@ impl KeyRange {
     }
 }
 
-const VERSION: u8 = 1;
+/// The first byte of every encoded key.
+pub(crate) const VERSION: u8 = 1;
 const NULL_FIRST: u8 = 0;
 const VALUE: u8 = 1;
 const NULL_LAST: u8 = 2;
@@ -179,6 +181,13 @@ pub(crate) fn encode_whole(
         }
     }
     true
+}
+
+/// Whether values of a type have an encoding.
+pub(crate) fn has_encoding(data_type: &DataType) -> bool {
+    // What lies under a null is a value too.
+    let any = new_null_array(data_type, 1);
+    data_type == &DataType::Null || value_at(&any, 0).is_some()
 }
 
 fn is_null(column: &ArrayRef, row: usize) -> bool {

@@ -19,7 +19,7 @@
 //! columns, window × column, on all threads:                                               │
 //!   gather by runs ▶ digest ▶ encode ▶ pack ──▶ row groups, in order ──▶ Output           ◀┘
 //!
-//! Report::prove:  Σ digests of inputs = Σ digests of outputs + Σ digests of drops,  rows read = rows in footers,
+//! Report::prove:  Σ digests of inputs = Σ digests of outputs + Σ digests of drops,  rows read = rows in footers (if not cut),
 //!                 Σ seals of copied pages as read = as written
 //! ```
 //!
@@ -37,13 +37,18 @@
 //! the encoder is handed them. Dropped rows count with the hash that they came in with. The order is looked at again in the
 //! key columns as they are written.
 //!
+//! A large job can be cut into key ranges (`cut_job`), each merged apart (`merge_range`). An edge is a byte string that parts encoded keys,
+//! so every key lies in one range: statistics and page indexes say only what need not be read, and each row that is decoded is judged by
+//! its own key. Under a keyed rule the key alone is cut. Row groups wholly inside are copied or stitched as ever, those across an edge are
+//! merged. Reports of all ranges add up to that of the uncut job, and it is the caller who adds.
+//!
 //! Reads are few, because on an object store each is a request: one for a footer (two if it is long), one for a file of up to
 //! 4 MiB as far as the budget can hold them, and one for a row group whose columns fit into their windows; inputs are opened
 //! sixteen at once.
 //!
 //! Modules in reading order: what is asked for (`spec`, `row_time`, `io`), what is given back (`report`, `digest`, `error`), how a
-//! file is opened (`open_all`, `held`, `thrift`, `footer`, `windows`, `decode`), how inputs are made one (`promote`, `schema`,
-//! `adapt`), how memory is shared out (`plan`), how rows are taken in (`intake`, `shelf`), how they are ordered (`order`), and
+//! file is opened (`open_all`, `held`, `thrift`, `footer`, `descriptions`, `windows`, `decode`), how inputs are made one (`promote`, `schema`,
+//! `adapt`), how a job is cut (`key_span`, `cut_job`) and what a range needs of its inputs (`narrowing`, `page_places`, `page_statistics`), how memory is shared out (`plan`), how rows are taken in (`intake`, `shelf`), how they are ordered (`order`), and
 //! what becomes of them (`sieve`, `columns`, `settings`, `outline`, `roll`, `write`). What goes past the merge: `paths` (who may) and
 //! `stitch` (how), on Parquet pages by ourselves (`pages`, `group`). The flow is in `merge`; `stretch` is its half that goes row by row, and
 //! `tally` adds up for the report.
@@ -60,10 +65,12 @@ mod short_hash;
 
 mod at_once;
 mod decode;
+mod descriptions;
 mod footer;
 mod held;
 mod limits;
 mod open_all;
+mod page_places;
 mod thrift;
 mod windows;
 
@@ -83,6 +90,8 @@ mod columns;
 mod crew;
 mod group;
 mod key_range;
+mod key_span;
+mod page_statistics;
 mod pages;
 mod paths;
 mod roll;
@@ -92,18 +101,23 @@ mod statistics;
 mod stitch;
 mod write;
 
+mod choose_order;
+mod cut_job;
 mod inspect;
 mod merge;
+mod narrowing;
 mod outline;
 mod stretch;
 mod tally;
 
+pub use cut_job::cut_job;
 pub use digest::Digest;
 pub use error::{FileError, MergeError};
 pub use inspect::{Asked, ColumnFacts, Facts, digest_of, inspect};
 pub use io::{Input, LocalFile, MemoryFile, Output, OutputSink, Progress, Unwatched};
 pub use key_range::KeyRange;
-pub use merge::merge;
+pub use key_span::KeySpan;
+pub use merge::{merge, merge_range};
 pub use report::{Copied, DELETED, Dropped, EXPIRED, InputReport, OLDER_VERSION, OutputReport, Report, Ways};
 pub use row_time::{EpochUnit, RowTime, RowTimes, TimeColumn};
 pub use spec::{Budget, Codec, Deleted, Expire, MergeSpec, Rule, SortColumn};

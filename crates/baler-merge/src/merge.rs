@@ -1,12 +1,15 @@
 //! The flow of a merge, from checked footers to the proof.
 
+use crate::choose_order::choose_order;
 use crate::context::Context;
 use crate::decode::OpenFile;
 use crate::error::MergeError;
-use crate::inspect::declared_sort;
 use crate::intake::SortPlan;
 use crate::io::{Input, OutputSink, Progress};
-use crate::open_all::open_all;
+use crate::key_span::KeySpan;
+use crate::narrowing::{Narrowing, can_cut};
+use crate::open_all::{Holding, open_all};
+use crate::order::RangeFilter;
 use crate::outline::Outline;
 use crate::paths::{Path, Stretch};
 use crate::plan::Shares;
@@ -14,7 +17,7 @@ use crate::report::Report;
 use crate::schema::unite;
 use crate::sieve::Sieve;
 use crate::sort_key::asked_sort;
-use crate::spec::{Budget, MergeSpec, Rule, SortColumn};
+use crate::spec::{Budget, MergeSpec};
 use crate::stitch::pass::{PassPlan, Passing};
 use crate::stretch::{Rows, Stock};
 use crate::tally::Tally;
@@ -36,26 +39,61 @@ pub fn merge(
     sink: &mut dyn OutputSink,
     progress: &dyn Progress,
 ) -> Result<Report, MergeError> {
-    let asked = asked_sort(spec)?;
-    let shares = Shares::of(budget);
-    let files = open_all(inputs, shares.held, progress)?;
+    merge_range(inputs, spec, &KeySpan::ALL, budget, spill_dir, sink, progress)
+}
+
+/// The same for one range of a job that [`cut_job`](crate::cut_job) cut: of all inputs the rows whose keys lie in it, and those alone.
+///
+/// What cannot meet the range is not read. The report counts the rows inside; that each row of an input was read in one range is for the
+/// caller to see, by the sums over all ranges. An order that the inputs only declare is brought about here where it does not hold: no
+/// range could know whether it holds in the others.
+pub fn merge_range(
+    inputs: &[Arc<dyn Input>],
+    spec: &MergeSpec,
+    range: &KeySpan,
+    budget: Budget,
+    spill_dir: &FilePath,
+    sink: &mut dyn OutputSink,
+    progress: &dyn Progress,
+) -> Result<Report, MergeError> {
+    asked_sort(spec)?;
+    range.check()?;
+    let held_bytes_max = Shares::of(budget).held;
+    let files = open_all(inputs, Holding::within(held_bytes_max, range), progress)?;
+    let shares = Shares::beside(&files, budget);
     let schemas: Vec<_> = files.iter().map(OpenFile::described_schema).collect();
-    let context = Context {
-        schema: unite(&schemas)?,
+    let schema = unite(&schemas)?;
+    drop(schemas);
+    let sieve = Sieve::new(spec, &schema)?;
+    let mut sort = choose_order(&files, &schema, spec)?;
+    let tally = Tally::of(&files, range);
+    let mut context = Context {
+        schema,
         files,
         progress,
     };
-    let sieve = Sieve::new(spec, &context.schema)?;
-    let sort = choose_order(&context, asked, &spec.rule)?;
+    let mut filter = None;
+    if !range.is_all() {
+        let sort = can_cut(&context.schema, sort.as_mut())?;
+        sort.declared = false;
+        let narrowing = Narrowing {
+            range,
+            sort: sort.key.bounds(),
+            held_bytes_max,
+        };
+        context = narrowing.of(context)?;
+        filter = Some(RangeFilter::new(range.clone(), sort.key.bounds()));
+    }
     let rows = Rows {
         spec,
         shares: &shares,
         sieve: &sieve,
         spill_dir,
+        range: filter.as_ref(),
     };
-    let report = match Mix::plan(&context, spec, &shares, sort.as_ref())? {
-        Some(mix) => mix.write(&rows, sink)?,
-        None => merge_all(&context, &rows, sort.as_ref(), sink)?,
+    let report = match Mix::plan(&context, spec, &shares, sort.as_ref(), range)? {
+        Some(mix) => mix.write(&rows, tally, sink)?,
+        None => merge_all(&context, &rows, sort.as_ref(), tally, sink)?,
     };
     report.prove()?;
     Ok(report)
@@ -66,14 +104,15 @@ fn merge_all(
     context: &Context<'_>,
     rows: &Rows<'_>,
     sort: Option<&SortPlan>,
+    mut tally: Tally,
     sink: &mut dyn OutputSink,
 ) -> Result<Report, MergeError> {
     let stock = rows.take_in(context, sort)?;
     // An order that nobody asked for and that does not hold is not claimed.
     let sort = sort.filter(|sort| !sort.declared || stock.in_order);
     let outline = Outline::of(context, rows.spec, sort.map(|sort| &sort.key), rows.shares)?;
-    let mut outputs = Outputs::new(sink, outline.shape(rows.spec), context.due());
-    let mut tally = Tally::of(context);
+    let due = context.due().of_rows(stock.rows());
+    let mut outputs = Outputs::new(sink, outline.shape(rows.spec), due);
     rows.write(context, &stock, sort, &outline, &mut outputs)?;
     tally.merged(&stock, 0..);
     tally.report(outputs, sort)
@@ -95,6 +134,7 @@ impl<'a> Mix<'a> {
         spec: &'a MergeSpec,
         shares: &'a Shares,
         sort: Option<&'a SortPlan>,
+        range: &'a KeySpan,
     ) -> Result<Option<Self>, MergeError> {
         let key = sort.map(|sort| &sort.key);
         let outline = Outline::of(context, spec, key, shares)?;
@@ -110,6 +150,7 @@ impl<'a> Mix<'a> {
             leaves: outline.leaves.clone(),
             key,
             shares,
+            range,
             progress: context.progress,
         };
         let plan = passing.plan()?;
@@ -129,9 +170,13 @@ impl<'a> Mix<'a> {
         }))
     }
 
-    fn write(&self, rows: &Rows<'_>, sink: &mut dyn OutputSink) -> Result<Report, MergeError> {
+    fn write(
+        &self,
+        rows: &Rows<'_>,
+        mut tally: Tally,
+        sink: &mut dyn OutputSink,
+    ) -> Result<Report, MergeError> {
         let mut outputs = Outputs::new(sink, self.outline.shape(rows.spec), self.context.due());
-        let mut tally = Tally::of(self.context);
         let merges = |stretch: &Stretch| stretch.path == Path::Merge;
         for run in self.plan.paths.0.chunk_by(|a, b| !merges(a) && !merges(b)) {
             self.context.check_cancelled()?;
@@ -140,7 +185,9 @@ impl<'a> Mix<'a> {
                     let groups = by_input(stretch);
                     let inputs: Vec<usize> = groups.keys().copied().collect();
                     let stock = self.merge(&groups, rows, &mut outputs);
-                    tally.merged(&stock.map_err(|error| error.renumbered(&inputs))?, inputs);
+                    let stock = stock.map_err(|error| error.renumbered(&inputs))?;
+                    outputs.expect_fewer(stretch.rows - stock.rows());
+                    tally.merged(&stock, inputs);
                 }
                 passed => self.passing.write(&self.plan, passed, |stretch, line| {
                     let passed = outputs.pass(|file| line.write(stretch, file))?;
@@ -159,13 +206,12 @@ impl<'a> Mix<'a> {
         rows: &Rows<'_>,
         outputs: &mut Outputs<'_>,
     ) -> Result<Stock, MergeError> {
-        let shown = groups.iter().enumerate().map(|(number, (input, groups))| {
-            let shown = self.context.files[*input].with_groups(groups);
-            shown.map_err(|why| why.of_input(number))
-        });
+        let shown = groups
+            .iter()
+            .map(|(input, groups)| self.context.files[*input].with_groups(groups));
         let part = Context {
             schema: self.context.schema.clone(),
-            files: shown.collect::<Result<_, _>>()?,
+            files: shown.collect(),
             progress: self.context.progress,
         };
         let stock = rows.take_in(&part, self.sort)?;
@@ -182,40 +228,4 @@ fn by_input(stretch: &Stretch) -> BTreeMap<usize, Vec<usize>> {
         groups.entry(id.input).or_default().push(id.group);
     }
     groups
-}
-
-/// The order of the outputs: what the spec asks for, or else what all inputs declare. Nothing: there is no order to keep or
-/// to claim.
-fn choose_order(
-    context: &Context<'_>,
-    asked: Vec<SortColumn>,
-    rule: &Rule,
-) -> Result<Option<SortPlan>, MergeError> {
-    let declared = asked.is_empty();
-    let sort = if declared {
-        commonly_declared(&context.files)
-    } else {
-        asked
-    };
-    if sort.is_empty() {
-        return Ok(None);
-    }
-    match SortPlan::new(&context.schema, sort, declared, rule) {
-        Ok(plan) => Ok(Some(plan)),
-        // A declaration that makes no sense asks for nothing.
-        Err(_) if declared => Ok(None),
-        Err(why) => Err(why),
-    }
-}
-
-fn commonly_declared(files: &[OpenFile]) -> Vec<SortColumn> {
-    let mut declared = files.iter().filter(|file| file.rows() > 0).map(declared_sort);
-    let Some(mut common) = declared.next() else {
-        return Vec::new();
-    };
-    for other in declared {
-        let same = common.iter().zip(&other).take_while(|(a, b)| a == b).count();
-        common.truncate(same);
-    }
-    common
 }

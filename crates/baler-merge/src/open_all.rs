@@ -2,16 +2,47 @@
 
 use crate::at_once::at_once;
 use crate::decode::OpenFile;
+use crate::descriptions::Descriptions;
 use crate::error::{FileError, MergeError};
 use crate::io::{Input, Progress};
-use crate::limits::{READS_AT_ONCE, SMALL_FILE_BYTES};
+use crate::key_span::KeySpan;
+use crate::limits::{FOOTER_GUESS_BYTES, READS_AT_ONCE, SMALL_FILE_BYTES};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Small inputs are held up to `held_bytes_max` together; of the others only the footer is read.
+/// Which inputs are read whole when they are opened.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Holding {
+    /// Those that are no longer than this.
+    pub(crate) small_bytes_max: u64,
+    /// As many as this holds.
+    pub(crate) all_bytes_max: usize,
+}
+
+impl Holding {
+    /// Footers only.
+    pub(crate) const NOTHING: Holding = Holding {
+        small_bytes_max: 0,
+        all_bytes_max: 0,
+    };
+
+    /// What a merge holds within this many bytes. A range may meet few of its inputs, so it holds those only that cost no more to read
+    /// than their footers.
+    pub(crate) fn within(bytes: usize, range: &KeySpan) -> Self {
+        Self {
+            small_bytes_max: match range.is_all() {
+                true => SMALL_FILE_BYTES,
+                false => FOOTER_GUESS_BYTES,
+            },
+            all_bytes_max: bytes,
+        }
+    }
+}
+
+/// Of inputs that are not to be held only the footer is read.
 pub(crate) fn open_all(
     inputs: &[Arc<dyn Input>],
-    held_bytes_max: usize,
+    holding: Holding,
     progress: &dyn Progress,
 ) -> Result<Vec<OpenFile>, MergeError> {
     if inputs.is_empty() {
@@ -19,13 +50,13 @@ pub(crate) fn open_all(
             "there is nothing to merge: give at least one input".into(),
         ));
     }
-    let held = choose_held(inputs, held_bytes_max);
-    let stop = AtomicBool::new(false);
+    let held = choose_held(inputs, holding);
+    let (stop, known) = (AtomicBool::new(false), Descriptions::default());
     let opened = at_once(inputs.len(), READS_AT_ONCE, |index| {
         if stop.load(Ordering::Relaxed) || progress.cancelled() {
             return Err(FileError::Cancelled);
         }
-        let opened = OpenFile::open(&inputs[index], held[index]);
+        let opened = OpenFile::open(&inputs[index], held[index], &known);
         if matches!(opened, Err(FileError::Read(_))) {
             stop.store(true, Ordering::Relaxed);
         }
@@ -36,10 +67,10 @@ pub(crate) fn open_all(
 }
 
 /// The first inputs that are small, as many as fit.
-fn choose_held(inputs: &[Arc<dyn Input>], bytes_max: usize) -> Vec<bool> {
-    let mut left = bytes_max as u64;
+fn choose_held(inputs: &[Arc<dyn Input>], holding: Holding) -> Vec<bool> {
+    let mut left = holding.all_bytes_max as u64;
     let fits = |input: &Arc<dyn Input>| {
-        let fits = input.len() <= SMALL_FILE_BYTES.min(left);
+        let fits = input.len() <= holding.small_bytes_max.min(left);
         left -= if fits { input.len() } else { 0 };
         fits
     };

@@ -36,6 +36,8 @@ pub(crate) struct GroupFacts {
     pub(crate) stitches: bool,
     /// Memory has room for each of its columns.
     pub(crate) fits: bool,
+    /// All its rows lie in the range that is asked for.
+    pub(crate) inside: bool,
     /// What must be reported about its rows is known without looking at them.
     pub(crate) told: bool,
 }
@@ -98,6 +100,7 @@ const WHY_OVERLAP: &str = "share keys";
 const WHY_RULE: &str = "a rule must look at every row";
 const WHY_UNKNOWN: &str = "their keys or their order are not known";
 const WHY_DUPLICATES: &str = "may hold a key more than once";
+const WHY_EDGE: &str = "lies across an edge of the range";
 const WHY_LARGE: &str = "is too large to be taken as it is";
 const WHY_ODD: &str = "cannot be taken as pages";
 
@@ -143,6 +146,7 @@ fn units(inputs: &[InputFacts], wanted: Wanted) -> Vec<Unit<'_>> {
                 () if wanted.looks_at_rows || !of_group.told => Some(WHY_RULE),
                 () if wanted.order != WantedOrder::Inputs && !facts.sorted => Some(WHY_UNKNOWN),
                 () if keyed && !facts.unique => Some(WHY_DUPLICATES),
+                () if !of_group.inside => Some(WHY_EDGE),
                 () if !of_group.stitches => Some(WHY_ODD),
                 () if of_group.rows > wanted.rows_max || !of_group.fits => Some(WHY_LARGE),
                 () => None,

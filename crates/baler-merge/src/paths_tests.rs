@@ -13,6 +13,7 @@ fn group(keys: (u8, u8), rows: u64) -> GroupFacts {
         copies: true,
         stitches: true,
         fits: true,
+        inside: true,
         told: true,
     }
 }

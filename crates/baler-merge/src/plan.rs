@@ -13,6 +13,11 @@ use crate::spec::Budget;
 use parquet::basic::Type;
 use parquet::file::metadata::ColumnChunkMetaData;
 
+/// What a file takes beside its column chunks.
+const FILE_BYTES: usize = 1 << 10;
+/// What a column chunk takes beside itself: bounds and counts of pages.
+const CHUNK_BYTES: usize = 256;
+
 /// Who may hold how much at one time.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Shares {
@@ -54,6 +59,15 @@ impl Shares {
         }
     }
 
+    /// The same while the footers of these inputs are held.
+    pub(crate) fn beside(files: &[OpenFile], budget: Budget) -> Self {
+        let footers: usize = files.iter().map(footer_bytes).sum();
+        Self::of(Budget {
+            memory_bytes: budget.memory_bytes.saturating_sub(footers as u64),
+            ..budget
+        })
+    }
+
     /// What may be kept of a column chunk of an input with so many columns.
     pub(crate) fn window_bytes(&self, columns: usize) -> usize {
         (self.windows / columns.max(1)).clamp(8 << 10, 1 << 20)
@@ -77,6 +91,12 @@ impl Shares {
         let bytes = self.threads * widest + 2 * (12 + 16) + row / 2;
         (self.window / bytes).max(WINDOW_ROWS_MIN)
     }
+}
+
+/// What is held of a file that is open, about.
+fn footer_bytes(file: &OpenFile) -> usize {
+    let chunks = file.footer().num_row_groups() * file.leaves();
+    FILE_BYTES + chunks * (size_of::<ColumnChunkMetaData>() + CHUNK_BYTES)
 }
 
 /// Rows that fit into a batch of so many bytes.

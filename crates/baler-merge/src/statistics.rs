@@ -29,7 +29,7 @@ pub(crate) fn row_group_key_range(file: &OpenFile, group: usize, sort: &[SortCol
     range_of(sort, |name| Ends::of_groups(file, name, group..group + 1))
 }
 
-fn range_of(sort: &[SortColumn], ends: impl Fn(&str) -> Option<Ends>) -> Option<KeyRange> {
+pub(crate) fn range_of(sort: &[SortColumn], ends: impl Fn(&str) -> Option<Ends>) -> Option<KeyRange> {
     if sort.is_empty() {
         return None;
     }
@@ -93,18 +93,19 @@ pub(crate) fn constant(file: &OpenFile, name: &str) -> Option<String> {
     ((0..groups).all(same) && whole).then_some(only)
 }
 
-/// A column's least and greatest value in each row group.
-struct Ends {
+/// A column's least and greatest value in each row group, or in a page.
+#[derive(Clone)]
+pub(crate) struct Ends {
     /// None: there are only nulls.
-    values: Option<(ArrayRef, ArrayRef)>,
-    nulls: bool,
-    nan: bool,
+    pub(crate) values: Option<(ArrayRef, ArrayRef)>,
+    pub(crate) nulls: bool,
+    pub(crate) nan: bool,
     /// The file says that no bound was cut.
-    exact: bool,
+    pub(crate) exact: bool,
 }
 
 impl Ends {
-    const NULLS: Ends = Ends {
+    pub(crate) const NULLS: Ends = Ends {
         values: None,
         nulls: true,
         nan: false,
@@ -156,14 +157,10 @@ impl Ends {
         if (0..mins.len()).any(silent) {
             return None;
         }
-        let floating = matches!(
-            field.data_type(),
-            DataType::Float16 | DataType::Float32 | DataType::Float64
-        );
         Some(Ends {
             values: Some((mins, maxes)),
             nulls,
-            nan: floating,
+            nan: is_floating(field.data_type()),
             exact,
         })
     }
@@ -204,8 +201,16 @@ fn pick(values: &ArrayRef, beats: impl Fn(&[u8], &[u8]) -> bool) -> Option<Value
     best.map(|(_, value)| value)
 }
 
+/// Types whose statistics do not count NaN.
+pub(crate) fn is_floating(data_type: &DataType) -> bool {
+    matches!(
+        data_type,
+        DataType::Float16 | DataType::Float32 | DataType::Float64
+    )
+}
+
 /// Types whose order old writers got right.
-fn signed(data_type: &DataType) -> bool {
+pub(crate) fn signed(data_type: &DataType) -> bool {
     use DataType::*;
     matches!(
         data_type,

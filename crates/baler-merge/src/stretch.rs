@@ -5,7 +5,7 @@ use crate::context::Context;
 use crate::crew::{Crew, with_crew};
 use crate::error::MergeError;
 use crate::intake::{Intake, LaneKeys, Layouts, Observations, SortPlan, Taken};
-use crate::order::{KeyLane, Merger, Verifier};
+use crate::order::{KeyLane, Merger, RangeFilter, Verifier};
 use crate::outline::Outline;
 use crate::plan::Shares;
 use crate::report::InputReport;
@@ -22,6 +22,8 @@ pub(crate) struct Rows<'a> {
     pub(crate) shares: &'a Shares,
     pub(crate) sieve: &'a Sieve,
     pub(crate) spill_dir: &'a Path,
+    /// Of all rows only those inside, if the job was cut.
+    pub(crate) range: Option<&'a RangeFilter>,
 }
 
 /// Everything that was taken in.
@@ -37,6 +39,13 @@ pub(crate) struct Stock {
 /// Windows in work at once, so that nobody waits for the slowest column of one.
 const WINDOWS_AT_ONCE: usize = 2;
 
+impl Stock {
+    /// Rows that were taken in.
+    pub(crate) fn rows(&self) -> u64 {
+        self.inputs.iter().map(|input| input.rows_read).sum()
+    }
+}
+
 impl Rows<'_> {
     /// Decodes all inputs and lays their rows on a shelf.
     pub(crate) fn take_in(
@@ -50,6 +59,7 @@ impl Rows<'_> {
             shelf: &shelf,
             shares: self.shares,
             sort,
+            range: self.range,
             hashes: self.spec.rule != Rule::KeepAll || !self.sieve.is_idle(),
         };
         let taken = intake.take_all()?;

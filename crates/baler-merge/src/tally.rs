@@ -1,8 +1,9 @@
 //! Adds up over the stretches of a merge what was read and written, for the report.
 
-use crate::context::Context;
+use crate::decode::OpenFile;
 use crate::error::MergeError;
 use crate::intake::SortPlan;
+use crate::key_span::KeySpan;
 use crate::paths::{Path, Stretch};
 use crate::report::{Copied, InputReport, Report, Ways};
 use crate::stitch::pass::Passed;
@@ -15,19 +16,22 @@ pub(crate) struct Tally {
     copied: Copied,
     ways: Ways,
     spilled_bytes: u64,
+    range: KeySpan,
 }
 
 impl Tally {
-    pub(crate) fn of(context: &Context<'_>) -> Self {
+    /// Nothing read yet of these inputs, of which a range is to be merged.
+    pub(crate) fn of(files: &[OpenFile], range: &KeySpan) -> Self {
         let unread = |rows| InputReport {
             rows_in_footer: rows,
             ..InputReport::EMPTY
         };
         Self {
-            inputs: context.files.iter().map(|file| unread(file.rows())).collect(),
+            inputs: files.iter().map(|file| unread(file.rows())).collect(),
             copied: Copied::default(),
             ways: Ways::default(),
             spilled_bytes: 0,
+            range: range.clone(),
         }
     }
 
@@ -67,6 +71,7 @@ impl Tally {
             copied: self.copied,
             ways: self.ways,
             spilled_bytes: self.spilled_bytes,
+            range: self.range,
             sorted_by: sort.map(|sort| sort.key.sort().to_vec()).unwrap_or_default(),
         })
     }

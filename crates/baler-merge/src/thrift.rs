@@ -25,24 +25,34 @@ pub(crate) type Walked<T> = Result<T, String>;
 /// Fields of a footer that only encrypted files have: the algorithm, and the key that signed the footer.
 const ENCRYPTION: [i64; 2] = [8, 9];
 
-/// Checks a footer's structure and the depth and size of its schema. Says whether some columns are encrypted.
-pub(crate) fn check_footer(footer: &[u8]) -> Walked<bool> {
+/// What a footer is found to be.
+pub(crate) struct FooterShape<'a> {
+    /// Some columns are encrypted.
+    pub(crate) encrypted: bool,
+    /// The schema as it lies there.
+    pub(crate) schema: &'a [u8],
+}
+
+/// Checks a footer's structure and the depth and size of its schema.
+pub(crate) fn check_footer(footer: &[u8]) -> Walked<FooterShape<'_>> {
     let mut walker = Walker::new(footer);
     let mut field = 0;
-    let (mut schema_seen, mut encrypted) = (false, false);
+    let (mut schema, mut encrypted) = (None, false);
     while let Some(kind) = walker.next_field(&mut field)? {
         encrypted |= ENCRYPTION.contains(&field);
-        if field == 2 && kind == LIST && !schema_seen {
-            schema_seen = true;
-            walker.check_schema()?;
-        } else {
+        if field != 2 || kind != LIST {
             walker.skip(kind, 0)?;
+            continue;
+        }
+        let from = walker.rest;
+        walker.check_schema()?;
+        if schema.replace(&from[..from.len() - walker.rest.len()]).is_some() {
+            return Err("the footer has two schemas".into());
         }
     }
-    if schema_seen {
-        Ok(encrypted)
-    } else {
-        Err("the footer has no schema".into())
+    match schema {
+        Some(schema) => Ok(FooterShape { encrypted, schema }),
+        None => Err("the footer has no schema".into()),
     }
 }
 

@@ -6,6 +6,9 @@
 
 use crate::io::Input;
 use crate::limits::{GAP_BYTES_MAX, PAGE_BYTES_FREE, PAGE_BYTES_MAX, RATIO_MAX, RATIO_MAX_DENSE};
+use crate::page_places::{GroupPages, rows_of};
+use crate::pages::header::PageKind;
+use crate::pages::parse_header::parse_header;
 use crate::thrift::page_sizes;
 use bytes::Bytes;
 use parquet::arrow::ProjectionMask;
@@ -34,7 +37,17 @@ struct Chunk {
     start: u64,
     end: u64,
     ratio_max: u64,
+    /// If only some pages are read, where they lie; they are asked for one by one.
+    places: Vec<Place>,
     window: Mutex<Window>,
+}
+
+/// A page whose place is known.
+struct Place {
+    start: u64,
+    end: u64,
+    /// Rows that it must hold, if its header tells how many it does.
+    rows: Option<u64>,
 }
 
 #[derive(Default)]
@@ -46,19 +59,24 @@ struct Window {
 }
 
 impl Windows {
-    /// `window_bytes` bounds what is kept of each column chunk; only leaves in `mask` will be read.
+    /// `window_bytes` bounds what is kept of each column chunk; only leaves in `mask` will be read, and of row groups that `pages` names
+    /// only those pages.
     pub(crate) fn new(
         input: Arc<dyn Input>,
         metadata: &ParquetMetaData,
+        pages: &[Option<Arc<GroupPages>>],
         mask: &ProjectionMask,
         window_bytes: usize,
     ) -> Self {
         let chunks_of = |(number, group): (usize, &RowGroupMetaData)| {
             let leaves = group.columns().iter().enumerate();
             let chosen = leaves.filter(|(leaf, _)| mask.leaf_included(*leaf));
-            chosen
-                .map(|(_, column)| Chunk::of(number, column))
-                .collect::<Vec<_>>()
+            let rows = group.num_rows().unsigned_abs();
+            let parts = |(leaf, column): (usize, &ColumnChunkMetaData)| match pages.get(number) {
+                Some(Some(pages)) => Chunk::parts(number, column, pages, leaf, rows),
+                _ => vec![Chunk::of(number, column)],
+            };
+            chosen.flat_map(parts).collect::<Vec<_>>()
         };
         let groups = metadata.row_groups().iter().enumerate();
         let mut chunks: Vec<Chunk> = groups.flat_map(chunks_of).collect();
@@ -89,7 +107,73 @@ impl Chunk {
             start,
             end: start + length,
             ratio_max: ratio_max(column.compression()),
+            places: Vec::new(),
             window: Mutex::default(),
+        }
+    }
+
+    /// The dictionary and the pages to be read, those that touch each other together.
+    fn parts(
+        group: usize,
+        column: &ColumnChunkMetaData,
+        pages: &GroupPages,
+        leaf: usize,
+        rows: u64,
+    ) -> Vec<Self> {
+        let whole = Self::of(group, column);
+        let flat = column.column_descr().max_rep_level() == 0;
+        let places = &pages.places[leaf].page_locations;
+        let first = places
+            .first()
+            .map_or(whole.end, |place| place.offset.unsigned_abs());
+        let dictionary = (first > whole.start).then_some(Place {
+            start: whole.start,
+            end: first,
+            rows: None,
+        });
+        let met = places.iter().enumerate().filter_map(|(page, place)| {
+            let rows = rows_of(places, page, rows);
+            let start = place.offset.unsigned_abs();
+            pages.meets(&rows).then_some(Place {
+                start,
+                end: start + u64::from(place.compressed_page_size.unsigned_abs()),
+                rows: flat.then_some(rows.end - rows.start),
+            })
+        });
+        let mut parts: Vec<Self> = Vec::new();
+        for place in dictionary.into_iter().chain(met) {
+            match parts.last_mut().filter(|last| last.end == place.start) {
+                Some(last) => {
+                    last.end = place.end;
+                    last.places.push(place);
+                }
+                None => parts.push(Self {
+                    start: place.start,
+                    end: place.end,
+                    places: vec![place],
+                    ..Self::of(group, column)
+                }),
+            }
+        }
+        parts
+    }
+
+    /// Checks a page that was asked for by its place.
+    fn check_place(&self, start: u64, bytes: &Bytes) -> Result<(), String> {
+        let place = self.places.iter().find(|place| place.start == start);
+        let Some(place) = place.filter(|place| place.end == start + bytes.len() as u64) else {
+            return Err("a page lies where its index does not say".into());
+        };
+        self.check_page(start, bytes)?;
+        let (header, _) = parse_header(bytes)?;
+        match (header.kind, place.rows) {
+            (PageKind::V1 { values, .. } | PageKind::V2 { values, .. }, Some(rows))
+                if u64::from(values) != rows =>
+            {
+                Err(format!("a page has {values} rows, its index says {rows}"))
+            }
+            (PageKind::Dictionary { .. }, Some(_)) => Err("a page of values is a dictionary".into()),
+            _ => Ok(()),
         }
     }
 
@@ -246,7 +330,16 @@ impl ChunkReader for Windows {
             return Ok(Bytes::new());
         }
         match self.0.fetch(start, length)? {
-            bytes if bytes.len() == length => Ok(bytes),
+            bytes if bytes.len() == length => {
+                let chunk = &self.0.chunks[self.0.chunk_at(start)?];
+                match chunk.places.is_empty() {
+                    true => Ok(bytes),
+                    false => {
+                        let checked = chunk.check_place(start, &bytes);
+                        checked.map(|()| bytes).map_err(ParquetError::General)
+                    }
+                }
+            }
             _ => Err(ParquetError::EOF("a page reaches beyond its column".into())),
         }
     }

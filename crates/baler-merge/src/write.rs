@@ -43,6 +43,17 @@ pub(crate) struct Due {
     pub(crate) bytes: u64,
 }
 
+impl Due {
+    /// The same for so many of the rows.
+    pub(crate) fn of_rows(self, rows: u64) -> Self {
+        let bytes = u128::from(self.bytes) * u128::from(rows) / u128::from(self.rows.max(1));
+        Self {
+            rows,
+            bytes: u64::try_from(bytes).unwrap_or(u64::MAX),
+        }
+    }
+}
+
 /// How outputs are to be.
 pub(crate) struct Shape {
     pub(crate) schema: TypePtr,
@@ -199,6 +210,11 @@ impl<'a> Outputs<'a> {
     /// What follows compares its keys in another way.
     pub(crate) fn end_stretch(&mut self) {
         self.last = None;
+    }
+
+    /// So many of the rows that were due do not come.
+    pub(crate) fn expect_fewer(&mut self, rows: u64) {
+        self.rows_due = self.rows_due.saturating_sub(rows);
     }
 
     fn part(&mut self) -> Result<&mut Part, MergeError> {

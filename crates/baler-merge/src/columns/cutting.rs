@@ -1,10 +1,11 @@
 //! Cuts the merge order into windows: the rows of the next row group, and those that rules take away before it.
 
 use super::gather::Gather;
+use super::judged::{Fate, Judged, JudgedRun};
 use super::picks::{Picks, Span};
 use crate::digest::Digest;
 use crate::error::MergeError;
-use crate::order::{Merger, Order, Verifier};
+use crate::order::{Merger, Order, Run, Verifier};
 use crate::report::{DELETED, Dropped, EXPIRED, OLDER_VERSION};
 use crate::shelf::Shelved;
 use crate::sieve::Sieve;
@@ -12,6 +13,14 @@ use arrow::array::{ArrayRef, BooleanArray};
 
 /// Rows ordered at once: who looks on keeps up.
 const ORDER_ROWS: usize = 128 << 10;
+/// The sieve looks at no fewer, however few a window needs: each look reads some of every lane.
+const JUDGED_ROWS_MIN: usize = 8 << 10;
+/// Rules that take rows.
+const RULES: [(Fate, &str); 3] = [
+    (Fate::Older, OLDER_VERSION),
+    (Fate::Deleted, DELETED),
+    (Fate::Expired, EXPIRED),
+];
 
 /// Gives window after window.
 pub(crate) struct Cutter<'a> {
@@ -20,6 +29,9 @@ pub(crate) struct Cutter<'a> {
     source: Source<'a>,
     /// Rows taken of each lane so far.
     taken: Vec<u64>,
+    /// Rows of each lane that the sieve has looked at; those beyond what was taken wait in `ahead`.
+    judged: Vec<u64>,
+    ahead: Judged,
     /// A window ends early once it has looked at so many rows, kept or not.
     rows_looked_at: usize,
 }
@@ -58,13 +70,22 @@ impl<'a> Cutter<'a> {
             sieve,
             source,
             taken: vec![0; shelf.lanes().len()],
+            judged: vec![0; shelf.lanes().len()],
+            ahead: Judged::default(),
             rows_looked_at,
         }
     }
 
-    /// The next window with about `rows` rows to write; fewer where rules take many, and at the end. Nothing after that.
+    /// The next window with `rows` rows to write; fewer where rules take very many, and at the end. Nothing after that.
     pub(crate) fn next(&mut self, rows: usize) -> Result<Option<Cut>, MergeError> {
         let rows = rows.max(1);
+        match self.sieve.is_idle() {
+            true => self.next_ordered(rows),
+            false => self.next_judged(rows),
+        }
+    }
+
+    fn next_ordered(&mut self, rows: usize) -> Result<Option<Cut>, MergeError> {
         let (mut orders, mut kept, mut looked_at) = (Vec::new(), 0, 0);
         while kept < rows && looked_at < self.rows_looked_at {
             let some = (rows - kept).min(self.rows_looked_at - looked_at).min(ORDER_ROWS);
@@ -75,15 +96,24 @@ impl<'a> Cutter<'a> {
             looked_at += order.rows();
             orders.push(order);
         }
-        if orders.is_empty() {
-            return Ok(None);
+        let runs = || orders.iter().flat_map(Order::runs).map(judged_by_key);
+        Ok((!orders.is_empty()).then(|| self.cut(runs)))
+    }
+
+    /// Rules that look at rows take them before windows are cut, so that these are full of what is left.
+    fn next_judged(&mut self, rows: usize) -> Result<Option<Cut>, MergeError> {
+        while self.ahead.kept() < rows && self.ahead.rows() < self.rows_looked_at {
+            let some = (rows - self.ahead.kept()).clamp(JUDGED_ROWS_MIN, ORDER_ROWS);
+            let Some(order) = self
+                .source
+                .next(some, self.shelf, &self.taken, self.ahead.rows())?
+            else {
+                break;
+            };
+            self.judge(&order)?;
         }
-        let mut cut = self.cut(&orders)?;
-        drop(orders);
-        if !self.sieve.is_idle() {
-            self.sift(&mut cut)?;
-        }
-        Ok(Some(cut))
+        let runs = self.ahead.take(rows, self.rows_looked_at);
+        Ok((!runs.is_empty()).then(|| self.cut(|| runs.iter().copied())))
     }
 
     /// Ends the merge: all rows came out.
@@ -98,79 +128,101 @@ impl<'a> Cutter<'a> {
         }
     }
 
-    fn cut(&mut self, orders: &[Order]) -> Result<Cut, MergeError> {
-        let lanes = self.taken.len();
-        let mut rows = vec![0usize; lanes];
-        for order in orders {
-            for run in order.runs() {
-                rows[run.lane()] += run.rows();
-            }
-        }
-        let mut spans = Vec::new();
-        let mut span_of = vec![0u32; lanes];
-        for (lane, rows) in rows.iter().enumerate().filter(|(_, rows)| **rows > 0) {
-            span_of[lane] = spans.len() as u32;
-            spans.push(Span {
-                lane,
-                first: self.taken[lane],
-                rows: *rows,
-            });
-            self.taken[lane] += *rows as u64;
-        }
-        let mut older = Gone::new(OLDER_VERSION, spans.len());
+    /// The rows of some runs, which are the next of their lanes.
+    fn cut<I: Iterator<Item = JudgedRun>>(&mut self, runs: impl Fn() -> I) -> Cut {
+        let (spans, span_of) = next_spans(&mut self.taken, runs());
+        let mut gone = RULES.map(|(_, rule)| Gone::new(rule, spans.len()));
         let mut at = vec![0u32; spans.len()];
         let mut picks = Picks::over(spans);
-        for run in orders.iter().flat_map(Order::runs) {
-            let span = span_of[run.lane()];
+        for run in runs() {
+            let span = span_of[run.lane as usize];
             let start = &mut at[span as usize];
-            match run.kept() {
-                true => picks.push(span, *start, run.rows() as u32),
-                false => older.push(span, *start, run.rows() as u32),
+            match RULES.iter().position(|(fate, _)| *fate == run.fate) {
+                None => picks.push(span, *start, run.rows),
+                Some(rule) => gone[rule].push(span, *start, run.rows),
             }
-            *start += run.rows() as u32;
+            *start += run.rows;
         }
-        let gone = if older.rows > 0 { vec![older] } else { Vec::new() };
-        Ok(Cut { picks, gone })
+        let gone = gone.into_iter().filter(|gone| gone.rows > 0).collect();
+        Cut { picks, gone }
     }
 
-    /// Takes away what the sieve does not let pass.
-    fn sift(&self, cut: &mut Cut) -> Result<(), MergeError> {
-        let gathers: Vec<Gather<'_>> = self
-            .sieve
-            .columns()
-            .iter()
-            .map(|column| Gather::new(self.shelf, *column, &cut.picks))
+    /// Asks the sieve for the fate of the rows that an order keeps.
+    fn judge(&mut self, order: &Order) -> Result<(), MergeError> {
+        let runs = || order.runs().iter().map(judged_by_key);
+        let (spans, span_of) = next_spans(&mut self.judged, runs());
+        let mut at = vec![0u32; spans.len()];
+        let mut picks = Picks::over(spans);
+        for run in runs() {
+            let span = span_of[run.lane as usize];
+            let start = &mut at[span as usize];
+            if run.fate == Fate::Kept {
+                picks.push(span, *start, run.rows);
+            }
+            *start += run.rows;
+        }
+        let mut fates = self.sift(&picks)?.into_iter();
+        for run in runs() {
+            if run.fate != Fate::Kept {
+                self.ahead.push(run);
+                continue;
+            }
+            for fate in fates.by_ref().take(run.rows as usize) {
+                self.ahead.push(JudgedRun { rows: 1, fate, ..run });
+            }
+        }
+        Ok(())
+    }
+
+    /// What the sieve makes of rows, one by one.
+    fn sift(&self, picks: &Picks) -> Result<Vec<Fate>, MergeError> {
+        let columns = self.sieve.columns().iter();
+        let gathers: Vec<Gather<'_>> = columns
+            .map(|column| Gather::new(self.shelf, *column, picks))
             .collect::<Result<_, _>>()?;
-        let spans = cut.picks.spans.len();
-        let mut kept = Picks::over(cut.picks.spans.clone());
-        let (mut deleted, mut expired) = (Gone::new(DELETED, spans), Gone::new(EXPIRED, spans));
-        for piece in &cut.picks.pieces {
+        let mut fates = Vec::with_capacity(picks.rows);
+        for piece in &picks.pieces {
             let columns = gathers.iter().map(|gather| gather.plain_piece(piece));
             let columns: Vec<ArrayRef> = columns.collect::<Result<_, _>>()?;
             let sifted = self.sieve.sift(&columns)?;
             let goes =
                 |mask: &Option<BooleanArray>, row: usize| mask.as_ref().is_some_and(|mask| mask.value(row));
-            let mut row = 0;
-            for run in cut.picks.runs_of(piece) {
-                for step in 0..run.rows {
-                    let start = run.start + step;
-                    if goes(&sifted.deleted, row) {
-                        deleted.push(run.span, start, 1);
-                    } else if goes(&sifted.expired, row) {
-                        expired.push(run.span, start, 1);
-                    } else {
-                        kept.push(run.span, start, 1);
-                    }
-                    row += 1;
-                }
-            }
+            fates.extend((0..piece.rows).map(|row| match () {
+                () if goes(&sifted.deleted, row) => Fate::Deleted,
+                () if goes(&sifted.expired, row) => Fate::Expired,
+                () => Fate::Kept,
+            }));
         }
-        drop(gathers);
-        cut.gone
-            .extend([deleted, expired].into_iter().filter(|gone| gone.rows > 0));
-        cut.picks = kept;
-        Ok(())
+        Ok(fates)
     }
+}
+
+/// What the merge itself says of a run.
+fn judged_by_key(run: &Run) -> JudgedRun {
+    JudgedRun {
+        lane: run.lane() as u32,
+        rows: run.rows() as u32,
+        fate: if run.kept() { Fate::Kept } else { Fate::Older },
+    }
+}
+
+/// The spans that runs take of their lanes after what was taken before, and for each lane which span is its.
+fn next_spans(taken: &mut [u64], runs: impl Iterator<Item = JudgedRun>) -> (Vec<Span>, Vec<u32>) {
+    let mut rows = vec![0usize; taken.len()];
+    for run in runs {
+        rows[run.lane as usize] += run.rows as usize;
+    }
+    let (mut spans, mut span_of) = (Vec::new(), vec![0u32; taken.len()]);
+    for (lane, rows) in rows.into_iter().enumerate().filter(|(_, rows)| *rows > 0) {
+        span_of[lane] = spans.len() as u32;
+        spans.push(Span {
+            lane,
+            first: taken[lane],
+            rows,
+        });
+        taken[lane] += rows as u64;
+    }
+    (spans, span_of)
 }
 
 impl Source<'_> {

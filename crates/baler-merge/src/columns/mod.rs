@@ -6,6 +6,7 @@ mod cutting;
 mod dictionaries;
 mod encode;
 mod gather;
+mod judged;
 mod own_pages;
 mod picks;
 mod strings;

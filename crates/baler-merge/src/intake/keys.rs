@@ -4,7 +4,7 @@
 use crate::adapt::adapt_column;
 use crate::columns::{Gather, Picks, Span};
 use crate::error::MergeError;
-use crate::order::{KeyBlock, KeyLane, Keys, Layout, Observed};
+use crate::order::{KeyBlock, KeyLane, Keys, Layout, Observed, descents};
 use crate::shelf::Shelved;
 use crate::sort_key::SortKey;
 use crate::spec::{Rule, SortColumn};
@@ -88,6 +88,19 @@ impl SortPlan {
             DataType::LargeBinary => Some(ascend(column.as_binary::<i64>())),
             _ => None,
         }
+    }
+
+    /// Whether rows are in order for certain, given their sort columns.
+    pub(super) fn are_in_order(&self, sort: &[ArrayRef]) -> bool {
+        if let Some(told) = self.come_in_order(sort) {
+            return told;
+        }
+        let packed = || {
+            let mut seen = Observed::new(&self.schema, self.key.sort(), self.group)?;
+            seen.add(sort)?;
+            seen.decide()?.pack(sort)
+        };
+        packed().is_ok_and(|keys: Keys| descents(&keys).is_empty())
     }
 
     /// The first key and the last, in a form that compares between batches.

@@ -2,6 +2,7 @@
 //! done to it; then its keys are observed, its order is checked, and it is laid on the shelf.
 
 mod coding;
+mod inside;
 mod keys;
 mod piling;
 
@@ -13,6 +14,7 @@ use crate::decode::Reading;
 use crate::digest::Digest;
 use crate::error::MergeError;
 use crate::memory::memory_of;
+use crate::order::RangeFilter;
 use crate::plan::{Shares, batch_rows, row_bytes};
 use crate::report::InputReport;
 use crate::row_hash::{add_column, seal};
@@ -29,6 +31,8 @@ pub(crate) struct Intake<'a> {
     pub(crate) shares: &'a Shares,
     /// The order to bring rows into, if any.
     pub(crate) sort: Option<&'a SortPlan>,
+    /// Rows outside are left to others.
+    pub(crate) range: Option<&'a RangeFilter>,
     /// Rows may be dropped later, so their hashes are kept.
     pub(crate) hashes: bool,
 }
@@ -85,6 +89,8 @@ impl Intake<'_> {
             let mut batches = file.read(&reading).map_err(|why| why.of_input(input))?;
             while let Some(batch) = batches.next().map_err(|why| why.of_input(input))? {
                 self.context.check_cancelled()?;
+                let decoded_bytes = memory_of(&batch) as u64;
+                let batch = self.inside(batch, input)?;
                 let mut sums = vec![0; batch.num_rows()];
                 report.digest += hash_rows(&mut sums, &batch).map_err(|why| odd(&why))?;
                 report.rows_read += batch.num_rows() as u64;
@@ -102,7 +108,7 @@ impl Intake<'_> {
                 piler.push(coded, bytes)?;
                 self.context
                     .progress
-                    .advanced(batch.num_rows() as u64, bytes as u64);
+                    .advanced(batch.num_rows() as u64, decoded_bytes);
             }
             file.release();
         }

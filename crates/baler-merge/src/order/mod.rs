@@ -39,10 +39,6 @@ mod tree;
 
 mod verify;
 
-#[cfg_attr(
-    not(test),
-    expect(dead_code, reason = "a merge does not take a range of keys yet")
-)]
 mod ranges;
 
 pub(crate) use beginning::first_8;
@@ -51,7 +47,8 @@ pub(crate) use lanes::{KeyLane, ascend, descents, sort_order};
 pub(crate) use layout::Layout;
 pub(crate) use merge::Merger;
 pub(crate) use observe::Observed;
-pub(crate) use runs::Order;
+pub(crate) use ranges::{RangeFilter, Weight, cut};
+pub(crate) use runs::{Order, Run};
 pub(crate) use verify::Verifier;
 
 #[cfg(test)]

@@ -5,14 +5,12 @@
 //! equal keys stay together. Any string will do as an edge, so bounds that were cut do no harm, and where all row groups
 //! cover the same keys an edge is put between their ends. Under a keyed rule the columns are those of the key.
 
-use crate::decode::OpenFile;
 use crate::error::MergeError;
 use crate::key_range::{KeyRange, encode_whole};
+use crate::key_span::KeySpan;
 use crate::spec::SortColumn;
-use crate::statistics::row_group_key_range;
 use arrow::array::{ArrayRef, BooleanBufferBuilder};
 use arrow::buffer::BooleanBuffer;
-use std::ops::Range;
 
 /// A row group, or any other part of an input.
 #[derive(Clone, Debug)]
@@ -21,40 +19,6 @@ pub(crate) struct Weight {
     pub(crate) range: Option<KeyRange>,
     /// What it costs to merge.
     pub(crate) bytes: u64,
-}
-
-/// The row groups of a file that was opened with its statistics. `sort` are the columns that the job is cut by: under a keyed
-/// rule the key, else the sort key.
-pub(crate) fn weights(file: &OpenFile, sort: &[SortColumn]) -> Vec<Weight> {
-    let groups = file.footer().row_groups().iter().enumerate();
-    groups
-        .map(|(number, group)| Weight {
-            range: row_group_key_range(file, number, sort),
-            bytes: group.compressed_size().unsigned_abs(),
-        })
-        .collect()
-}
-
-/// A stretch of key space.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct KeySpan {
-    /// The least key that lies in it; nothing: there is no lower edge.
-    pub(crate) from: Option<Vec<u8>>,
-    /// The least key that lies behind it; nothing: there is no upper edge.
-    pub(crate) until: Option<Vec<u8>>,
-}
-
-impl KeySpan {
-    /// Whether some key of `range` may lie in it.
-    pub(crate) fn meets(&self, range: &KeyRange) -> bool {
-        let begins = self.from.as_ref().is_none_or(|from| *from <= range.max);
-        begins && self.until.as_ref().is_none_or(|until| range.min < *until)
-    }
-
-    fn contains(&self, key: &[u8]) -> bool {
-        let begun = self.from.as_ref().is_none_or(|from| from[..] <= *key);
-        begun && self.until.as_ref().is_none_or(|until| *key < until[..])
-    }
 }
 
 /// At most `ranges` spans of about equal bytes, in key order, which together are all keys. Fewer where keys do not allow more.
@@ -203,7 +167,7 @@ impl RangeFilter {
 
     /// A bit for each of `rows` rows, given those columns in key order and in the plain layout of the common schema.
     pub(crate) fn rows(&self, columns: &[ArrayRef], rows: usize) -> Result<BooleanBuffer, MergeError> {
-        if self.span.from.is_none() && self.span.until.is_none() {
+        if self.span.is_all() {
             return Ok(BooleanBuffer::new_set(rows));
         }
         let mut key = Vec::new();
@@ -216,13 +180,17 @@ impl RangeFilter {
     }
 
     /// The same for rows that are sorted, where those inside lie together.
-    pub(crate) fn sorted_rows(&self, columns: &[ArrayRef], rows: usize) -> Result<Range<usize>, MergeError> {
+    pub(crate) fn sorted_rows(&self, columns: &[ArrayRef], rows: usize) -> Result<BooleanBuffer, MergeError> {
         let edge = |edge: &Option<Vec<u8>>, open: usize| match edge {
             Some(edge) => self.rows_before(columns, rows, edge),
             None => Ok(open),
         };
         let (start, end) = (edge(&self.span.from, 0)?, edge(&self.span.until, rows)?);
-        Ok(start..end.max(start))
+        let mut inside = BooleanBufferBuilder::new(rows);
+        inside.append_n(start, false);
+        inside.append_n(end.saturating_sub(start), true);
+        inside.append_n(rows - end.max(start), false);
+        Ok(inside.finish())
     }
 
     /// How many of some sorted rows are less than an edge.

@@ -5,6 +5,7 @@ use super::source::{Leaf, SourceGroup, find_leaves};
 use super::survey::SurveyedGroups;
 use crate::decode::OpenFile;
 use crate::error::FileError;
+use crate::key_span::KeySpan;
 use crate::pages::codec::is_known;
 use crate::paths::{GroupFacts, InputFacts, Wanted, WantedOrder};
 use crate::spec::{MergeSpec, Rule};
@@ -38,6 +39,7 @@ pub(crate) fn facts_of(
     output: &SchemaDescriptor,
     spec: &MergeSpec,
     bytes_max: usize,
+    range: &KeySpan,
     surveyed: Option<&SurveyedGroups>,
 ) -> Result<InputFacts, FileError> {
     let leaves = find_leaves(output, file.footer().file_metadata().schema_descr());
@@ -51,12 +53,14 @@ pub(crate) fn facts_of(
             kept: None,
         };
         let told = match &spec.row_time {
-            Some(column) => row_times(&file.with_groups(&[group])?, column).is_some(),
+            Some(column) => row_times(&file.with_groups(&[group]), column).is_some(),
             None => true,
         };
+        let keys = surveyed.and_then(|found| found.keys.get(group).cloned().flatten());
         groups.push(GroupFacts {
             rows: source.rows(),
-            keys: surveyed.and_then(|found| found.keys.get(group).cloned().flatten()),
+            inside: range.is_all() || keys.as_ref().is_some_and(|keys| range.holds(keys)),
+            keys,
             copies: can_copy(&source, output, spec.codec),
             stitches: stitches(&source, output),
             fits: fits(&source, bytes_max as u64),

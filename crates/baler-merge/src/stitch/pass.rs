@@ -18,6 +18,7 @@ use crate::decode::OpenFile;
 use crate::error::MergeError;
 use crate::io::Progress;
 use crate::key_range::KeyRange;
+use crate::key_span::KeySpan;
 use crate::paths::{GroupId, Path, Paths, Stretch, choose_paths};
 use crate::plan::Shares;
 use crate::row_time::RowTimes;
@@ -42,6 +43,8 @@ pub(crate) struct Passing<'a> {
     /// The order of the outputs, if there is any.
     pub(crate) key: Option<&'a SortKey>,
     pub(crate) shares: &'a Shares,
+    /// What lies across its edges is merged.
+    pub(crate) range: &'a KeySpan,
     pub(crate) progress: &'a dyn Progress,
 }
 
@@ -171,6 +174,7 @@ impl Passing<'_> {
                 &self.leaves,
                 self.spec,
                 self.shares.passing,
+                self.range,
                 known(input),
             );
             facts.map_err(|why| why.of_input(input))
@@ -224,7 +228,7 @@ impl Passing<'_> {
             }
             if let Some(column) = &self.spec.row_time {
                 let group = source.file.with_groups(&[source.group]);
-                let found = row_times(&group.map_err(|why| why.of_input(source.input))?, column);
+                let found = row_times(&group, column);
                 passed.times = match (passed.times, found) {
                     (Some(held), Some(found)) => Some(held.with(found)),
                     (held, found) => held.or(found),

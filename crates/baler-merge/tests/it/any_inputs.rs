@@ -36,11 +36,11 @@ struct FilePlan {
 }
 
 #[derive(Debug, Clone)]
-struct Case {
+pub(crate) struct Case {
     layout: Layout,
     files: Vec<FilePlan>,
-    spec: MergeSpec,
-    budget: Budget,
+    pub(crate) spec: MergeSpec,
+    pub(crate) budget: Budget,
     payload_bytes: usize,
 }
 
@@ -119,16 +119,22 @@ impl Case {
         }
     }
 
-    /// A budget that bites and a small target make row groups smaller. What expiry and tombstones take is a story of
-    /// its own.
+    /// A budget that bites and a small target make row groups smaller.
     fn row_groups_may_be_full(&self) -> bool {
-        let spec = &self.spec;
-        let roomy = self.payload_bytes < 1_000 && spec.target_file_bytes > 1 << 20;
-        roomy && spec.expire.is_none() && spec.deleted.is_none()
+        self.payload_bytes < 1_000 && self.spec.target_file_bytes > 1 << 20
+    }
+
+    /// The files as they are written.
+    pub(crate) fn inputs(&self) -> Vec<Arc<dyn Input>> {
+        let files = self.files();
+        let plans = files.iter().zip(&self.files);
+        plans
+            .map(|(rows, plan)| input(write(&table(rows), &plan.settings)))
+            .collect()
     }
 
     /// The columns by which outputs are told apart.
-    fn bounds(&self) -> Vec<SortColumn> {
+    pub(crate) fn bounds(&self) -> Vec<SortColumn> {
         let mut sort = self.sort();
         if let Rule::LastWriteWins { key, .. } = &self.spec.rule {
             sort.truncate(key.len());
@@ -255,7 +261,7 @@ fn files(rows_max: usize, files_max: usize) -> impl Strategy<Value = Vec<FilePla
     prop::collection::vec(plan, 1..=files_max)
 }
 
-fn case(rows_max: usize, files_max: usize, payload_bytes: usize) -> impl Strategy<Value = Case> {
+pub(crate) fn case(rows_max: usize, files_max: usize, payload_bytes: usize) -> impl Strategy<Value = Case> {
     let layout = prop::sample::select(vec![
         Layout::Disjoint,
         Layout::Touching,
@@ -275,12 +281,7 @@ fn case(rows_max: usize, files_max: usize, payload_bytes: usize) -> impl Strateg
 
 fn check(case: &Case) {
     let files = case.files();
-    let written: Vec<Arc<dyn Input>> = files
-        .iter()
-        .zip(&case.files)
-        .map(|(rows, plan)| input(write(&table(rows), &plan.settings)))
-        .collect();
-    let merged = try_merge_within(&written, &case.spec, case.budget).unwrap();
+    let merged = try_merge_within(&case.inputs(), &case.spec, case.budget).unwrap();
     let expected = merge_naively(&files, &case.spec, &case.sort());
     match merged.files.is_empty() {
         true => assert_eq!(expected.rows.len(), 0),
@@ -400,7 +401,7 @@ fn times(rows: &RecordBatch) -> Option<RowTimes> {
     })
 }
 
-fn cases(few: u32, many: u32) -> ProptestConfig {
+pub(crate) fn cases(few: u32, many: u32) -> ProptestConfig {
     let soak = std::env::var_os("BALER_SOAK").is_some();
     ProptestConfig {
         max_shrink_iters: if soak { 400 } else { 40 },

@@ -249,7 +249,6 @@ fn row_groups_are_filled_with_the_newest_versions() {
 }
 
 #[test]
-#[ignore = "row groups are cut before expired rows and tombstones go, so they come out smaller"]
 fn row_groups_are_filled_with_the_rows_that_do_not_expire() {
     let column = TimeColumn {
         name: "t".into(),

@@ -19,6 +19,7 @@ mod order;
 mod outputs;
 mod peak;
 mod random;
+mod ranges;
 mod reads;
 mod schemas;
 mod support;

@@ -118,9 +118,19 @@ pub(crate) fn try_merge_within(
     spec: &MergeSpec,
     budget: Budget,
 ) -> Result<Merged, MergeError> {
+    try_merge_range(inputs, spec, &KeySpan::ALL, budget)
+}
+
+/// One range of a job.
+pub(crate) fn try_merge_range(
+    inputs: &[Arc<dyn Input>],
+    spec: &MergeSpec,
+    range: &KeySpan,
+    budget: Budget,
+) -> Result<Merged, MergeError> {
     let mut sink = MemorySink::default();
     let spill = tempfile::tempdir().unwrap();
-    let report = merge(inputs, spec, budget, spill.path(), &mut sink, &Unwatched);
+    let report = merge_range(inputs, spec, range, budget, spill.path(), &mut sink, &Unwatched);
     assert_eq!(
         std::fs::read_dir(spill.path()).unwrap().count(),
         0,

@@ -1,6 +1,7 @@
 //! What a look at the key columns finds, and what the planner makes of it.
 
 use super::*;
+use crate::key_span::KeySpan;
 use crate::paths::{Path, choose_paths};
 use crate::sort_key::SortKey;
 use crate::spec::{MergeSpec, Rule, SortColumn};
@@ -118,7 +119,8 @@ fn paths(files: &[OpenFile], spec: &MergeSpec) -> Vec<(Path, u64)> {
         .iter()
         .enumerate()
         .map(|(input, file)| {
-            facts_of(input, file, schema, spec, 1 << 30, Some(&surveyed(file, spec))).unwrap()
+            let surveyed = surveyed(file, spec);
+            facts_of(input, file, schema, spec, 1 << 30, &KeySpan::ALL, Some(&surveyed)).unwrap()
         })
         .collect();
     let paths = choose_paths(&facts, wanted(spec, spec.row_group_rows as u64, true));
