@@ -12,7 +12,7 @@ use crate::root::{machine_now, plain_table};
 use crate::settings::TableSettings;
 use crate::store::Location;
 
-const LEASE: Duration = Duration::from_millis(400);
+const LEASE: Duration = Duration::from_secs(1);
 
 struct Story {
     _dir: TempDir,
