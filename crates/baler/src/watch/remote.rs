@@ -160,24 +160,31 @@ impl Watch {
         silent.map(|seen| seen.attempt).collect()
     }
 
-    /// They may have found another watcher meanwhile: only what is still this one's is let go.
+    /// Workers elsewhere may have found another watcher meanwhile: only what is still this one's expires. An attempt of
+    /// this very process that nobody works on any more is given back.
     pub(super) async fn let_go(&self, silent: &[Attempt]) -> Result<()> {
-        self.catch_up().await?;
         let state = self.root.replica.state();
+        let embedded = |attempt: &&Attempt| lease_of(&state, attempt).is_some_and(|lease| lease.embedded);
+        let (own, elsewhere): (Vec<&Attempt>, Vec<&Attempt>) = silent.iter().partition(embedded);
         for attempt in silent {
-            if lease_of(&state, attempt).is_none_or(|lease| lease.watcher != self.id) {
-                continue;
-            }
             tracing::info!(job = %attempt.job, range = %attempt.range, "nothing was heard of its worker: it is free again");
+        }
+        for attempt in own {
             let release = Request::Release {
                 attempt: *attempt,
-                why: ReleaseReason::TakenOver,
+                why: ReleaseReason::NodeFault("its attempt ended without a word".into()),
                 culprits: vec![],
             };
-            if let Reply::Done = self.root.replica.submit(release).await? {
-                locked(&self.remote).let_go += 1;
-            }
+            self.root.replica.submit(release).await?;
         }
+        if !elsewhere.is_empty() {
+            let expire = Request::Expire {
+                watcher: self.id,
+                attempts: elsewhere.into_iter().copied().collect(),
+            };
+            self.root.replica.submit(expire).await?;
+        }
+        locked(&self.remote).let_go += silent.len() as u64;
         Ok(())
     }
 }
