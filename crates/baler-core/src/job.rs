@@ -52,7 +52,7 @@ pub enum JobStatus {
 }
 
 /// The decision to replace these files by a merge of them.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Job {
     /// Its number.
     pub id: JobId,

@@ -1,10 +1,12 @@
 //! Why something cannot be done, in words that say what to do. A refusal is an ordinary reply.
 
+use serde::{Deserialize, Serialize};
+
 use crate::external::CatalogVersion;
 use crate::ids::{JobId, PinId, RangeId, Sequence, TableName, WatcherId};
 
 /// Why something cannot be done.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 pub enum Refusal {
     /// The journal began already.
     #[error("the journal exists already")]

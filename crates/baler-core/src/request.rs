@@ -4,6 +4,8 @@ use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
+
 use crate::event::{Quarantined, ReleaseReason};
 use crate::external::{CatalogVersion, CommitOutcome};
 use crate::file::{File, FilePath, Identity, Level};
@@ -249,7 +251,7 @@ pub struct Poll {
 }
 
 /// What a worker is willing to work on.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Scope {
     /// Only this table.
     pub table: Option<TableName>,
@@ -306,7 +308,7 @@ pub struct BeginCommit {
 }
 
 /// A range is merged, and everything it wrote is durable.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Finish {
     /// The job.
     pub job: JobId,
@@ -320,7 +322,7 @@ pub struct Finish {
 }
 
 /// What a request was answered. Given only after its events, if it has any, are in the journal.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Reply {
     /// It is so now, or was so already.
     Done,
@@ -356,7 +358,7 @@ pub enum Reply {
 }
 
 /// What became of files that were offered.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Added {
     /// New.
     pub added: u64,
@@ -373,7 +375,7 @@ pub struct Added {
 }
 
 /// What retention dropped.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Expired {
     /// Files.
     pub files: u64,
@@ -386,7 +388,7 @@ pub struct Expired {
 }
 
 /// A range that a worker may work on.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Grant {
     /// The job, as it stood at the grant.
     pub job: Arc<Job>,

@@ -29,6 +29,10 @@ fn run(cli: Cli) -> Result<ExitCode> {
         match cli.command {
             Command::Compact(args) => commands::compact::run(&args).await,
             Command::Plan(args) => commands::plan::run(&args).await,
+            #[cfg(feature = "http")]
+            Command::Serve(args) => commands::serve::run(&args).await,
+            #[cfg(feature = "http")]
+            Command::Worker(args) => commands::worker::run(&args).await,
             Command::Status(args) => commands::status::run(&args).await,
             Command::Files(args) => commands::files::run(&args).await,
             Command::Table(command) => commands::table::run(&command).await,

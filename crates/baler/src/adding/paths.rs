@@ -4,36 +4,98 @@ use std::fs;
 use std::io::BufRead;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, anyhow};
 use baler_core::file::FilePath;
 use baler_core::names::{BALER_FOLDER, TABLES_FOLDER, is_data_path};
+use percent_encoding::percent_decode_str;
 use serde::Deserialize;
 
 use crate::depot::Depot;
 use crate::folder::Folder;
 use crate::store::{BucketUrl, Location};
 
-/// Names, one a line: as they are, or as JSON objects with a `path`. Empty lines are passed over.
+/// Names, one a line: as they are, as JSON objects with a `path`, or as the events that S3 sends. Empty lines are passed
+/// over, and so are events about anything but new objects.
 pub fn from_lines(input: impl BufRead) -> impl Iterator<Item = Result<String>> {
     let lines = input
         .lines()
         .map(|line| line.context("cannot read the list of files"));
     let lines = lines.filter(|line| !matches!(line, Ok(line) if line.trim().is_empty()));
-    lines.map(|line| name_in(&line?))
+    lines.flat_map(|line| match line.and_then(|line| names_in(&line)) {
+        Ok(names) => names.into_iter().map(Ok).collect(),
+        Err(error) => vec![Err(error)],
+    })
+}
+
+/// A line of JSON.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Line {
+    Named {
+        path: String,
+    },
+    Events {
+        #[serde(rename = "Records")]
+        records: Vec<Record>,
+    },
+    /// S3 sends this when notifications are switched on.
+    Test {
+        #[serde(rename = "Event")]
+        _event: String,
+    },
+}
+
+/// An event of S3.
+#[derive(Deserialize)]
+struct Record {
+    #[serde(rename = "eventName")]
+    event: String,
+    s3: Entity,
 }
 
 #[derive(Deserialize)]
-struct Named {
-    path: String,
+struct Entity {
+    bucket: Bucket,
+    object: Object,
 }
 
-fn name_in(line: &str) -> Result<String> {
+#[derive(Deserialize)]
+struct Bucket {
+    name: String,
+}
+
+#[derive(Deserialize)]
+struct Object {
+    key: String,
+}
+
+fn names_in(line: &str) -> Result<Vec<String>> {
     if !line.trim_start().starts_with('{') {
-        return Ok(line.trim_end_matches('\r').to_owned());
+        return Ok(vec![line.trim_end_matches('\r').to_owned()]);
     }
-    let named: Named =
-        serde_json::from_str(line).with_context(|| format!("{line}: no JSON object with a \"path\""))?;
-    Ok(named.path)
+    let said: Line = serde_json::from_str(line)
+        .map_err(|_| anyhow!("{line}: no JSON object with a \"path\", and no event of S3"))?;
+    match said {
+        Line::Named { path } => Ok(vec![path]),
+        Line::Events { records } => {
+            let created = records.iter().filter(|record| is_creation(&record.event));
+            created.map(|record| url_of(&record.s3)).collect()
+        }
+        Line::Test { .. } => Ok(Vec::new()),
+    }
+}
+
+/// With and without the `s3:` that documentation writes in front.
+fn is_creation(event: &str) -> bool {
+    event.trim_start_matches("s3:").starts_with("ObjectCreated:")
+}
+
+/// Events carry keys as forms do: a space is a plus sign, and what is not plain is escaped.
+fn url_of(entity: &Entity) -> Result<String> {
+    let key = entity.object.key.replace('+', " ");
+    let key = percent_decode_str(&key).decode_utf8();
+    let key = key.with_context(|| format!("the key {} is not Unicode", entity.object.key))?;
+    Ok(format!("s3://{}/{key}", entity.bucket.name))
 }
 
 /// The path below the root that is meant, if there can be data under it.
@@ -125,4 +187,34 @@ fn below_bucket(root: &BucketUrl, name: &str) -> Result<String, String> {
     below
         .map(str::to_owned)
         .ok_or_else(|| format!("not below {root}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(text: &str) -> Result<Vec<String>> {
+        from_lines(text.as_bytes()).collect()
+    }
+
+    #[test]
+    fn lines_objects_and_events_of_s3_name_files() {
+        let event = r#"{"Records":[
+            {"eventName":"ObjectCreated:Put","s3":{"bucket":{"name":"b"},"object":{"key":"day%3D1/a+b%2B.parquet","size":3}}},
+            {"eventName":"ObjectRemoved:Delete","s3":{"bucket":{"name":"b"},"object":{"key":"gone.parquet"}}}]}"#
+            .replace('\n', "");
+        let text = format!(
+            "plain.parquet\n\n{{\"path\":\"named.parquet\"}}\n{event}\n{{\"Event\":\"s3:TestEvent\"}}\n"
+        );
+        assert_eq!(
+            names(&text).unwrap(),
+            ["plain.parquet", "named.parquet", "s3://b/day=1/a b+.parquet"]
+        );
+    }
+
+    #[test]
+    fn other_json_is_an_error_that_says_what_is_expected() {
+        let error = names("{\"file\":1}").unwrap_err().to_string();
+        assert!(error.contains("path") && error.contains("S3"), "{error}");
+    }
 }

@@ -48,6 +48,23 @@ Examples:
   baler table alter ./lake logs --retain 90d
   baler table alter ./lake logs --retain none";
 
+#[cfg(feature = "http")]
+pub(super) const SERVE: &str = "\
+Examples:
+  baler serve ./data                                     one process does it all
+  baler serve s3://bucket/events --no-worker --listen 0.0.0.0:7070 --token-file token
+  curl localhost:7070/v1/status
+
+Any number of coordinators may serve one root. Ctrl-C or SIGTERM gives back what is not finished and ends.";
+
+#[cfg(feature = "http")]
+pub(super) const WORKER: &str = "\
+Examples:
+  baler worker http://host-1:7070 http://host-2:7070 --token-file token
+  baler worker s3://bucket/events                        no coordinator: any number of these share the work
+
+Start one more to go faster; kill any of them at any time. Ctrl-C or SIGTERM gives back what is not finished and ends.";
+
 pub(super) const TABLE_LIST: &str = "\
 Examples:
   baler table list ./lake

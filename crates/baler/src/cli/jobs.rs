@@ -12,6 +12,9 @@ pub struct JobsArgs {
     /// Only of this native table
     #[arg(long, value_name = "NAME")]
     pub table: Option<String>,
+    /// Show them again every two seconds, until stopped
+    #[arg(long)]
+    pub watch: bool,
     /// Print one JSON object a line
     #[arg(long)]
     pub json: bool,

@@ -27,6 +27,22 @@ pub struct TableRootArgs {
     pub json: bool,
 }
 
+/// `baler status`
+#[derive(Debug, Args)]
+pub struct StatusArgs {
+    /// A folder or bucket that Baler has worked on; with --output, that is DST
+    pub root: Location,
+    /// Only this native table
+    #[arg(long, value_name = "NAME")]
+    pub table: Option<String>,
+    /// Show it again every two seconds, until stopped
+    #[arg(long)]
+    pub watch: bool,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
 /// `baler files`
 #[derive(Debug, Args)]
 pub struct FilesArgs {

@@ -2,6 +2,7 @@
 
 mod compact;
 mod examples;
+mod fleet;
 mod jobs;
 mod looking;
 mod tables;
@@ -9,8 +10,9 @@ mod tables;
 pub use compact::{
     CompactArgs, DemoArgs, MergeArgs, PlainArgs, PlanArgs, ReplacedArgs, RewrittenArg, ScopeArgs,
 };
+pub use fleet::{MergingArgs, RescanArgs, ServeArgs, WorkerArgs};
 pub use jobs::{CancelArgs, JobsArgs};
-pub use looking::{FilesArgs, GcArgs, RetryArgs, RootArgs, TableRootArgs, VerifyArgs};
+pub use looking::{FilesArgs, GcArgs, RetryArgs, RootArgs, StatusArgs, TableRootArgs, VerifyArgs};
 pub use tables::{
     AddArgs, NativeArgs, PinArgs, PolicyArg, TableArgs, TableCommand, TableNameArgs, UnpinArgs,
 };
@@ -38,9 +40,17 @@ pub enum Command {
     /// Show what `compact` would do, and why, without doing it
     #[command(after_help = examples::PLAN)]
     Plan(Box<PlanArgs>),
+    /// Go on compacting: look for new files, grant work, merge, and answer workers over HTTP
+    #[cfg(feature = "http")]
+    #[command(after_help = examples::SERVE)]
+    Serve(Box<ServeArgs>),
+    /// Work for a root until stopped: through its coordinators, or with nothing but the bucket
+    #[cfg(feature = "http")]
+    #[command(after_help = examples::WORKER)]
+    Worker(Box<WorkerArgs>),
     /// Show files, jobs, leases, quarantine and garbage
     #[command(after_help = examples::STATUS)]
-    Status(TableRootArgs),
+    Status(StatusArgs),
     /// List the live files, or those of an older version
     #[command(after_help = examples::FILES)]
     Files(FilesArgs),

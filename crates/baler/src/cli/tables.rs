@@ -113,7 +113,7 @@ pub struct AddArgs {
     /// The table
     pub table: String,
     /// Files below the root: paths counted from it, or full paths and URLs; `-` reads them from standard input, one a
-    /// line, as they are or as JSON: {"path": …}
+    /// line, as they are, as JSON: {"path": …}, or as the events that S3 sends
     #[arg(required = true, value_name = "PATH|-")]
     pub paths: Vec<String>,
     /// Print the result as JSON, and no progress

@@ -54,7 +54,7 @@ fn warn_before_first_deletion(root: &Root, progress: &ProgressView) {
 }
 
 /// The first Ctrl-C (or SIGTERM) ends the run cleanly; a second one ends it at once, which is just as safe.
-fn drain_on_interrupt() -> Arc<AtomicBool> {
+pub(super) fn drain_on_interrupt() -> Arc<AtomicBool> {
     let drain = Arc::new(AtomicBool::new(false));
     let flag = drain.clone();
     tokio::spawn(async move {

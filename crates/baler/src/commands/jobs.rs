@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use anyhow::Result;
 use baler_core::ids::TableName;
 
-use super::print_json;
+use super::{print_json, watching};
 use crate::cli::JobsArgs;
 use crate::report::{EndedJob, OpenJob, bytes, count};
 use crate::root::Root;
@@ -16,6 +16,11 @@ const SHOWN_MAX: usize = 20;
 /// Runs it.
 pub async fn run(args: &JobsArgs) -> Result<ExitCode> {
     let root = Root::open_to_read(&args.root).await?;
+    watching::show(&root, args.watch, || print(&root, args)).await?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn print(root: &Root, args: &JobsArgs) -> Result<()> {
     let only = args.table.as_deref().map(TableName::from);
     root.tables(only.as_ref())?;
     let state = root.replica.state();
@@ -27,11 +32,13 @@ pub async fn run(args: &JobsArgs) -> Result<ExitCode> {
     match args.json {
         true => {
             open.iter().try_for_each(print_json)?;
-            ended.iter().try_for_each(print_json)?;
+            ended.iter().try_for_each(print_json)
         }
-        false => print_for_people(&open, &ended),
+        false => {
+            print_for_people(&open, &ended);
+            Ok(())
+        }
     }
-    Ok(ExitCode::SUCCESS)
 }
 
 fn print_for_people(open: &[OpenJob], ended: &[EndedJob]) {

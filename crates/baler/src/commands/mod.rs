@@ -14,9 +14,14 @@ pub mod pause;
 pub mod pin;
 pub mod plan;
 pub mod retry;
+#[cfg(feature = "http")]
+pub mod serve;
 pub mod status;
 pub mod table;
 pub mod verify;
+mod watching;
+#[cfg(feature = "http")]
+pub mod worker;
 
 use std::process::ExitCode;
 

@@ -5,9 +5,11 @@ mod jobs;
 mod numbers;
 mod progress;
 mod run;
+mod status;
 
 pub use cost::Cost;
 pub use jobs::{EndedJob, OpenJob};
 pub use numbers::{bytes, count, seconds};
 pub use progress::ProgressView;
 pub use run::{NamedReason, RunReport, Totals};
+pub use status::{Status, TableStatus};

@@ -25,7 +25,7 @@ use baler_journal::{Access, JournalError, ObjectLog, Replica};
 use crate::depot::Depot;
 use crate::settings::{TableSettings, Usage};
 use crate::site::Site;
-use crate::store::Location;
+use crate::store::{Location, OutputSettings};
 use siting::Sited;
 
 /// An open root.
@@ -50,17 +50,23 @@ pub fn machine_now() -> StoreTime {
 impl Root {
     /// Opens a root that Baler knows, without ever writing.
     pub async fn open_to_read(location: &Location) -> Result<Self> {
-        Self::open_known(location, Access::ReadOnly).await
+        Self::open_known(location, Access::ReadOnly, &TableSettings::unsaid()).await
     }
 
     /// Opens a root that Baler knows.
     pub async fn open_to_write(location: &Location) -> Result<Self> {
-        Self::open_known(location, Access::ReadWrite).await
+        Self::open_known(location, Access::ReadWrite, &TableSettings::unsaid()).await
     }
 
-    async fn open_known(location: &Location, access: Access) -> Result<Self> {
-        let settings = TableSettings::unsaid();
-        let depot = siting::open(location, Place::Root, &settings)?;
+    /// Opens a root for one who merges in it and asks others about its state.
+    pub async fn open_to_merge(location: &Location, outputs: OutputSettings) -> Result<Self> {
+        let mut settings = TableSettings::unsaid();
+        settings.outputs = outputs;
+        Self::open_known(location, Access::ReadOnly, &settings).await
+    }
+
+    async fn open_known(location: &Location, access: Access, settings: &TableSettings) -> Result<Self> {
+        let depot = siting::open(location, Place::Root, settings)?;
         if !siting::has_journal(&depot).await? {
             bail!(
                 "{location} is not a Baler root: `baler compact` makes one of it (with --output, the root is DST), and so \
@@ -73,7 +79,7 @@ impl Root {
         let source = match catalog {
             Some(Catalog::Output { source }) => {
                 let source: Location = source.parse()?;
-                siting::open(&source, Place::Source, &settings).ok()
+                siting::open(&source, Place::Source, settings).ok()
             }
             _ => None,
         };

@@ -2,7 +2,6 @@
 //! is left to do, clean up.
 
 mod adopting;
-mod dropping;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -12,15 +11,15 @@ use std::time::{Duration, Instant};
 use anyhow::Result;
 use baler_core::ids::{Partition, TableName};
 use baler_core::job::Job;
-use baler_core::planner;
-use baler_core::request::{Grace, Request, Scope};
+use baler_core::request::{Grace, Scope};
 use baler_core::state::Table;
 
 use crate::adoption::Settled;
 use crate::collector;
 use crate::report::{Cost, NamedReason, ProgressView, RunReport, Totals};
-use crate::root::{Root, machine_now, plain_table};
+use crate::root::{Root, plain_table};
 use crate::settings::{RunSettings, ScopeSettings, TableSettings};
+use crate::upkeep;
 use crate::watch::Watch;
 use crate::worker::Worker;
 
@@ -84,7 +83,10 @@ impl Run<'_> {
         self.report.warnings = self.root.site.root.warnings().await;
         collector::clear_sight(&self.root).await?;
         if self.root.is_native() {
-            self.apply_retention().await?;
+            let expired = upkeep::apply_retention(&self.root, &self.tables()).await?;
+            self.report.expired_files = expired.files;
+            self.report.expired_rows = expired.rows;
+            self.report.expired_bytes = expired.bytes;
         }
         for round in 1..=ROUNDS_MAX {
             let (again, mut cancelled) = match self.root.is_native() {
@@ -143,14 +145,14 @@ impl Run<'_> {
     /// Merges in the folders that a listing has settled, or in all. Answers how many jobs ended without effect.
     async fn merge(&mut self, settled: Option<&Settled>) -> Result<u64> {
         let scope = self.scope(settled);
-        self.ask_for_the_present(&scope).await?;
+        upkeep::ask_for_the_present(&self.root, &self.tables(), &scope).await?;
         let worker = Worker::new(
             self.root.clone(),
             self.watch.clone(),
             self.settings.clone(),
             self.progress.clone(),
             self.drain.clone(),
-        );
+        )?;
         let work = worker.run(scope).await?;
         self.jobs_begun += work.begun;
         for job in &work.committed {
@@ -216,32 +218,6 @@ impl Run<'_> {
         let partitions = tables.iter().flat_map(|(_, table)| table.agenda.all());
         let covered = partitions.filter(|partition| self.settings.scope.covers(partition.as_str()));
         covered.cloned().collect()
-    }
-
-    /// Ages run on the store's clock, which stands still on an idle root. Where by this machine's clock something has
-    /// grown old enough, an empty entry tells the state the time.
-    async fn ask_for_the_present(&self, scope: &Scope) -> Result<()> {
-        let state = self.root.replica.state();
-        let tables = self.tables();
-        let jobs_at = |now| {
-            let jobs = tables.iter().flat_map(|(name, table)| {
-                let partitions = table.agenda.all();
-                let partitions = partitions.filter(|partition| scope.covers(name, partition));
-                partitions.map(|partition| {
-                    planner::choose(&table.spec, &table.view(partition, now))
-                        .jobs
-                        .len()
-                })
-            });
-            jobs.sum::<usize>()
-        };
-        if jobs_at(state.time) == 0 && jobs_at(machine_now()) > 0 {
-            // An entry carries the time of the one before it.
-            for _ in 0..2 {
-                self.root.replica.submit(Request::Tick).await?;
-            }
-        }
-        Ok(())
     }
 
     fn sum_up(&mut self) {

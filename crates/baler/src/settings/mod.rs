@@ -1,5 +1,6 @@
 //! The command line, checked: what is in here is meant and makes sense together.
 
+mod fleet;
 mod merging;
 mod native;
 mod policy;
@@ -7,6 +8,7 @@ mod replaced;
 mod table;
 mod words;
 
+pub use fleet::{Place, ServeSettings, WorkerSettings};
 pub use merging::{MergeSettings, TARGET_BYTES_MIN};
 pub use native::NativeSettings;
 pub(crate) use native::table_name;
@@ -20,7 +22,7 @@ use baler_core::ids::TableName;
 use baler_core::time::Millis;
 use globset::{GlobBuilder, GlobMatcher};
 
-use crate::cli::{CompactArgs, PlanArgs, ScopeArgs};
+use crate::cli::{CompactArgs, MergingArgs, PlanArgs, ScopeArgs};
 
 /// The command line does not make sense: exit code 2.
 #[derive(Debug, thiserror::Error)]
@@ -72,23 +74,12 @@ impl ScopeSettings {
 impl RunSettings {
     /// Checks what was typed.
     pub fn check(args: &CompactArgs) -> Result<Self, Usage> {
-        let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        let workers = args.workers.unwrap_or(if cores >= 4 { 2 } else { 1 });
-        let threads = args.threads.unwrap_or(cores.div_ceil(workers.max(1)));
-        refuse_zero("--workers", workers as u64)?;
-        refuse_zero("--threads", threads as u64)?;
-        let memory_bytes = args.memory.as_u64() / workers as u64;
-        if memory_bytes < MEMORY_BYTES_MIN {
-            let least = bytesize::ByteSize(MEMORY_BYTES_MIN * workers as u64)
-                .display()
-                .iec();
-            return Err(Usage(format!(
-                "--memory is too little for {workers} worker(s): give at least {least}"
-            )));
-        }
-        if args.lease < Duration::from_secs(1) {
-            return Err(Usage("--lease must be at least 1s".to_owned()));
-        }
+        let Merging {
+            workers,
+            threads,
+            memory_bytes,
+        } = Merging::new(args.workers, args.threads, args.memory.as_u64())?;
+        check_lease(args.lease)?;
         let scope = ScopeSettings::check(&args.scope)?;
         Ok(Self {
             workers,
@@ -112,6 +103,52 @@ impl RunSettings {
             lease,
             scope,
         })
+    }
+}
+
+/// How much of a machine is for merging.
+#[derive(Clone, Copy, Debug)]
+pub struct Merging {
+    /// Attempts at once.
+    pub workers: usize,
+    /// Threads for each.
+    pub threads: usize,
+    /// Memory for each.
+    pub memory_bytes: u64,
+}
+
+impl Merging {
+    fn check(args: &MergingArgs) -> Result<Self, Usage> {
+        Self::new(args.workers, args.threads, args.memory.as_u64())
+    }
+
+    fn new(workers: Option<usize>, threads: Option<usize>, memory: u64) -> Result<Self, Usage> {
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        let workers = workers.unwrap_or(if cores >= 4 { 2 } else { 1 });
+        let threads = threads.unwrap_or(cores.div_ceil(workers.max(1)));
+        refuse_zero("--workers", workers as u64)?;
+        refuse_zero("--threads", threads as u64)?;
+        let memory_bytes = memory / workers as u64;
+        if memory_bytes < MEMORY_BYTES_MIN {
+            let least = bytesize::ByteSize(MEMORY_BYTES_MIN * workers as u64)
+                .display()
+                .iec();
+            return Err(Usage(format!(
+                "--memory is too little for {workers} worker(s): give at least {least}"
+            )));
+        }
+        Ok(Self {
+            workers,
+            threads,
+            memory_bytes,
+        })
+    }
+}
+
+fn check_lease(lease: Duration) -> Result<(), Usage> {
+    match lease < Duration::from_secs(1) {
+        true => Err(Usage("--lease must be at least 1s".to_owned())),
+        false => Ok(()),
     }
 }
 

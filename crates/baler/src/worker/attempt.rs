@@ -1,21 +1,26 @@
 //! One try at a range: merge, look at the inputs once more, finish, publish.
 
+use std::pin::pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
-use anyhow::{Context, Result, anyhow};
+use anyhow::anyhow;
 use baler_core::event::{Quarantined, ReleaseReason};
 use baler_core::file::Identity;
 use baler_core::ids::RangeId;
 use baler_core::job::{Finished, JobSummary};
-use baler_core::request::{Finish, Grant, Refusal, Reply, Request};
+use baler_core::request::{Finish, Grant, Refusal, Reply};
+use tokio::time::timeout;
 
 use super::engine::{self, MergeEnd};
+use super::hands::Hands;
 use super::meter::Meter;
 use super::publishing;
-use crate::report::ProgressView;
-use crate::root::Root;
-use crate::watch::Watch;
+use crate::desk::{Assignment, DeskError, End, Held, Holding, Phase, Word};
+
+/// How long a merge that is to stop is waited for. One that hangs is left behind: it counts for nothing any more.
+const STOP_PATIENCE: Duration = Duration::from_secs(5);
 
 /// What became of an attempt.
 #[derive(Debug)]
@@ -24,7 +29,7 @@ pub enum Outcome {
     Committed(JobSummary),
     /// Its job ended without effect; what can be merged will be planned anew.
     Cancelled,
-    /// Its range is free again, or somebody else's by now.
+    /// Its range is free again, or somebody else's by now, or finished with others of its job still to come.
     Released,
     /// This machine could not do it.
     NodeFault(String),
@@ -36,73 +41,90 @@ pub enum Outcome {
 
 /// One try at a range.
 pub(super) struct Attempt {
-    pub(super) root: Arc<Root>,
-    pub(super) grant: Grant,
-    pub(super) threads: usize,
-    pub(super) memory_bytes: u64,
-    pub(super) progress: ProgressView,
-    pub(super) drain: Arc<AtomicBool>,
-    pub(super) watch: Arc<Watch>,
-    /// Bytes that attempts wrote for nothing.
-    pub(super) wasted: Arc<AtomicU64>,
+    hands: Hands,
+    assignment: Assignment,
+    holding: Holding,
+    /// Whether the job has what this attempt wrote.
+    counted_on: AtomicBool,
 }
 
 impl Attempt {
-    pub(super) async fn run(self) -> Result<Outcome> {
-        match self.grant.range {
-            RangeId::Keys(_) => self.merge().await,
-            RangeId::Publish => publishing::publish(&self.root, &self.grant).await,
+    pub(super) fn new(hands: Hands, assignment: Assignment) -> Self {
+        let holding = hands.desk.leases().take(assignment.grant.attempt());
+        Self {
+            hands,
+            assignment,
+            holding,
+            counted_on: AtomicBool::new(false),
         }
     }
 
-    async fn merge(self) -> Result<Outcome> {
-        let lost = self.watch.lost_flag(self.grant.token);
+    pub(super) async fn run(self) -> Result<Outcome, DeskError> {
+        match self.grant().range {
+            RangeId::Keys(_) => self.merge().await,
+            RangeId::Publish => publishing::publish(&self.hands, self.grant(), self.held()).await,
+        }
+    }
+
+    fn grant(&self) -> &Grant {
+        &self.assignment.grant
+    }
+
+    fn held(&self) -> &Arc<Held> {
+        self.holding.held()
+    }
+
+    async fn merge(self) -> Result<Outcome, DeskError> {
         let meter = Arc::new(Meter::new(
-            self.progress.clone(),
-            &self.grant.job,
-            self.drain.clone(),
-            lost,
+            self.hands.progress.clone(),
+            &self.grant().job,
+            self.hands.drain.clone(),
+            self.held().clone(),
         ));
-        let ending = engine::merge(self.order()?, meter.clone()).await?;
+        let ending = self.merge_until_ended(meter.clone()).await;
+        self.held().enter(Phase::Finishing);
         let outcome = self.tell(ending).await?;
+        let counted_on = self.counted_on.load(Ordering::Relaxed);
         match outcome {
             Outcome::Committed(_) => meter.complete(),
-            _ if self.is_counted_on() => meter.take_back(),
-            _ => {
-                self.wasted.fetch_add(meter.written(), Ordering::Relaxed);
-                meter.take_back();
-            }
+            Outcome::Cancelled => self.waste(&meter),
+            _ if counted_on => meter.take_back(),
+            _ => self.waste(&meter),
         }
         Ok(outcome)
     }
 
-    /// Whether an open job has what this attempt wrote, and only waits to be published.
-    fn is_counted_on(&self) -> bool {
-        let state = self.root.replica.state();
-        let job = state.jobs.get(&self.grant.job.id);
-        job.is_some_and(|job| {
-            job.finished()
-                .any(|(_, finished)| finished.token == self.grant.token)
-        })
+    fn waste(&self, meter: &Meter) {
+        self.hands.wasted.fetch_add(meter.written(), Ordering::Relaxed);
+        meter.take_back();
     }
 
-    fn order(&self) -> Result<engine::Order> {
-        let state = self.root.replica.state();
-        let table = state.tables.get(&self.grant.job.table);
-        Ok(engine::Order {
-            site: self.root.site.clone(),
-            journal: self.root.journal()?,
-            catalog: table.context("the job's table is gone")?.spec.catalog.clone(),
-            grant: self.grant.clone(),
-            threads: self.threads,
-            memory_bytes: self.memory_bytes,
-        })
+    /// An attempt that is to end is told so through the meter. Where it does not hear it, nobody waits for it.
+    async fn merge_until_ended(&self, meter: Arc<Meter>) -> MergeEnd {
+        let mut merging = pin!(engine::merge(self.order(), meter));
+        tokio::select! {
+            ending = &mut merging => ending,
+            () = self.held().until_ended() => {
+                timeout(STOP_PATIENCE, merging).await.unwrap_or(MergeEnd::Stopped)
+            }
+        }
     }
 
-    async fn tell(&self, ending: MergeEnd) -> Result<Outcome> {
+    fn order(&self) -> engine::Order {
+        engine::Order {
+            site: self.hands.site.clone(),
+            journal: self.hands.desk.journal(),
+            catalog: self.assignment.catalog.clone(),
+            grant: self.grant().clone(),
+            threads: self.hands.threads,
+            memory_bytes: self.hands.memory_bytes,
+        }
+    }
+
+    async fn tell(&self, ending: MergeEnd) -> Result<Outcome, DeskError> {
         match ending {
             MergeEnd::Merged { finished, inputs_now } => self.finish(finished, inputs_now).await,
-            MergeEnd::Stopped => self.release(ReleaseReason::Drained, vec![]).await,
+            MergeEnd::Stopped => self.stop().await,
             MergeEnd::InputsChanged(changed) => self.release(ReleaseReason::InputsChanged, changed).await,
             MergeEnd::InputFault { error, culprits } => {
                 self.release(ReleaseReason::InputFault(error.into()), culprits)
@@ -126,17 +148,41 @@ impl Attempt {
         }
     }
 
-    async fn finish(&self, finished: Finished, inputs_now: Vec<Option<Identity>>) -> Result<Outcome> {
+    async fn stop(&self) -> Result<Outcome, DeskError> {
+        match self.held().ended() {
+            None => self.release(ReleaseReason::Drained, vec![]).await,
+            // What is not held cannot be given back.
+            Some(End::Lost) => Ok(Outcome::Released),
+            Some(End::Stalled) => {
+                self.release(ReleaseReason::Stalled, vec![]).await?;
+                Ok(Outcome::NodeFault(
+                    "a merge moved nothing for too long".to_owned(),
+                ))
+            }
+        }
+    }
+
+    async fn finish(
+        &self,
+        finished: Finished,
+        inputs_now: Vec<Option<Identity>>,
+    ) -> Result<Outcome, DeskError> {
         let finish = Finish {
-            job: self.grant.job.id,
-            range: self.grant.range,
+            job: self.grant().job.id,
+            range: self.grant().range,
             finished,
             inputs_now: Some(inputs_now),
         };
-        match self.root.replica.submit(Request::Finish(finish)).await? {
+        let reply = self.hands.desk.tell(Word::Finish(finish)).await?;
+        let finished = matches!(reply, Reply::Finished { .. });
+        self.counted_on.store(finished, Ordering::Relaxed);
+        match reply {
             Reply::Finished {
                 publish: Some(grant), ..
-            } => publishing::publish(&self.root, &grant).await,
+            } => {
+                let holding = self.hands.desk.leases().take(grant.attempt());
+                publishing::publish(&self.hands, &grant, holding.held()).await
+            }
             Reply::Finished {
                 committed: Some(summary),
                 ..
@@ -145,25 +191,20 @@ impl Attempt {
             Reply::JobCancelled(_) => Ok(Outcome::Cancelled),
             Reply::Refused(Refusal::NoSuchLease { .. }) => Ok(Outcome::Released),
             Reply::Refused(refusal @ Refusal::NotProved(_)) => {
-                tracing::error!(job = %self.grant.job.id, "{refusal}");
+                tracing::error!(job = %self.grant().job.id, "{refusal}");
                 Ok(Outcome::Cancelled)
             }
-            other => Err(anyhow!("a finished range was answered {other:?}")),
+            other => Err(anyhow!("a finished range was answered {other:?}").into()),
         }
     }
 
-    async fn release(&self, why: ReleaseReason, culprits: Vec<Quarantined>) -> Result<Outcome> {
-        let attempt = self.grant.attempt();
-        match self
-            .root
-            .replica
-            .submit(Request::Release {
-                attempt,
-                why,
-                culprits,
-            })
-            .await?
-        {
+    async fn release(&self, why: ReleaseReason, culprits: Vec<Quarantined>) -> Result<Outcome, DeskError> {
+        let word = Word::Release {
+            attempt: self.grant().attempt(),
+            why,
+            culprits,
+        };
+        match self.hands.desk.tell(word).await? {
             Reply::JobCancelled(_) => Ok(Outcome::Cancelled),
             _ => Ok(Outcome::Released),
         }

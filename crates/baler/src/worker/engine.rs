@@ -3,7 +3,6 @@
 
 use std::sync::Arc;
 
-use anyhow::{Result, anyhow};
 use baler_core::event::Quarantined;
 use baler_core::file::{Digest, File, FilePath, Identity};
 use baler_core::ids::JournalId;
@@ -16,6 +15,7 @@ use futures::{StreamExt, TryStreamExt, stream};
 use super::meter::Meter;
 use super::sink::AttemptSink;
 use crate::depot::{Depot, DepotError, InputError};
+use crate::desk::Phase;
 use crate::folder::advice;
 use crate::site::Site;
 use crate::spec;
@@ -70,29 +70,33 @@ pub(super) enum MergeEnd {
 }
 
 /// Opens the inputs, merges them on a thread that may block, and looks at the inputs once more.
-pub(super) async fn merge(order: Order, meter: Arc<Meter>) -> Result<MergeEnd> {
-    let inputs = match open_inputs(&order).await {
+pub(super) async fn merge(order: Order, meter: Arc<Meter>) -> MergeEnd {
+    let inputs = match open_inputs(&order, &meter).await {
         Ok(inputs) => inputs,
-        Err(ending) => return Ok(ending),
+        Err(ending) => return ending,
     };
+    meter.enter(Phase::Merging);
     let order = Arc::new(order);
     let merging = {
         let order = order.clone();
         tokio::task::spawn_blocking(move || merge_opened(&order, &inputs, &meter))
     };
-    let merged = merging
-        .await
-        .map_err(|panic| anyhow!("a merge panicked: {panic}"))?;
-    Ok(match merged {
-        Ok(report) => after_merge(&order, &report).await,
-        Err(error) => blame(&order, error).await,
-    })
+    match merging.await {
+        Ok(Ok(report)) => after_merge(&order, &report).await,
+        Ok(Err(error)) => blame(&order, error).await,
+        // Whatever it met in its inputs, the engine did not expect it.
+        Err(panic) => MergeEnd::InputFault {
+            error: format!("the merge panicked: {panic}"),
+            culprits: vec![],
+        },
+    }
 }
 
-async fn open_inputs(order: &Order) -> Result<Vec<Arc<dyn Input>>, MergeEnd> {
+async fn open_inputs(order: &Order, meter: &Meter) -> Result<Vec<Arc<dyn Input>>, MergeEnd> {
     let mut inputs: Vec<Arc<dyn Input>> = Vec::new();
     let mut changed = Vec::new();
     for file in &order.grant.job.inputs {
+        meter.step();
         match order.site.depot_of(&file.path).open_input(file).await {
             Ok(input) => inputs.push(input),
             Err(InputError::Gone { .. } | InputError::Changed { .. }) => {

@@ -7,13 +7,14 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use baler_core::job::Job;
 use baler_merge::Progress;
 
+use crate::desk::{Held, Phase};
 use crate::report::ProgressView;
 
 /// One merge's share of the progress that is shown, in bytes of its inputs.
 pub(super) struct Meter {
     progress: ProgressView,
     drain: Arc<AtomicBool>,
-    lost: Arc<AtomicBool>,
+    held: Arc<Held>,
     bytes: u64,
     rows: u64,
     written: AtomicU64,
@@ -21,19 +22,14 @@ pub(super) struct Meter {
 }
 
 impl Meter {
-    /// For a merge that ends early once one of the two flags is set.
-    pub(super) fn new(
-        progress: ProgressView,
-        job: &Job,
-        drain: Arc<AtomicBool>,
-        lost: Arc<AtomicBool>,
-    ) -> Self {
+    /// For a merge that ends early once it is asked to, or its lease is over.
+    pub(super) fn new(progress: ProgressView, job: &Job, drain: Arc<AtomicBool>, held: Arc<Held>) -> Self {
         progress.expect(job.bytes());
         let (bytes, rows) = (job.bytes(), job.rows());
         Self {
             progress,
             drain,
-            lost,
+            held,
             bytes,
             rows,
             written: AtomicU64::new(0),
@@ -43,9 +39,20 @@ impl Meter {
 
     /// So many bytes of an output were written. Outputs are hardly ever larger than their inputs.
     pub(super) fn wrote(&self, bytes: u64) {
+        self.held.wrote(bytes);
         let before = self.written.fetch_add(bytes, Ordering::Relaxed).min(self.bytes);
         let after = (before + bytes).min(self.bytes);
         self.show(after / 2 - before / 2);
+    }
+
+    /// It does something else now.
+    pub(super) fn enter(&self, phase: Phase) {
+        self.held.enter(phase);
+    }
+
+    /// It moved, if only a little.
+    pub(super) fn step(&self) {
+        self.held.step();
     }
 
     /// Bytes of outputs written so far.
@@ -73,11 +80,12 @@ impl Meter {
 
 impl Progress for Meter {
     fn advanced(&self, rows: u64, _decoded_bytes: u64) {
+        self.held.read(rows);
         let share = u128::from(self.bytes) * u128::from(rows) / u128::from(self.rows.max(1)) / 2;
         self.show(u64::try_from(share).unwrap_or(u64::MAX));
     }
 
     fn cancelled(&self) -> bool {
-        self.drain.load(Ordering::Relaxed) || self.lost.load(Ordering::Relaxed)
+        self.drain.load(Ordering::Relaxed) || self.held.ended().is_some()
     }
 }

@@ -2,29 +2,35 @@
 //! moment, and another goes on from the journal.
 
 mod attempt;
+mod endless;
 mod engine;
+mod hands;
 mod meter;
 mod publishing;
 mod sink;
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, anyhow};
-use baler_core::ids::{RangeId, WorkerId};
+use baler_core::ids::RangeId;
 use baler_core::job::JobSummary;
-use baler_core::request::{Grant, Poll, Reply, Request, Scope};
+use baler_core::request::{Grant, Scope};
 use baler_core::scheduler;
 use tokio::task::JoinSet;
 
 use crate::collector;
+use crate::desk::{Assignment, DeskError, OwnDesk};
 use crate::report::{Cost, ProgressView};
 use crate::root::Root;
 use crate::settings::RunSettings;
+use crate::upkeep;
 use crate::watch::Watch;
 
 pub use attempt::Outcome;
+pub use endless::{Endless, Tally};
+pub use hands::Hands;
 
 /// Faults of the machine or the store in a row after which a run gives up: one of the two is not fit for the work.
 const FAULTS_MAX: u32 = 3;
@@ -32,13 +38,13 @@ const FAULTS_MAX: u32 = 3;
 /// How often a worker that waits for the store looks whether it is to stop.
 const DRAIN_POLL: Duration = Duration::from_millis(100);
 
-/// A worker and what it works with.
+/// A worker that works until nothing is left to do.
 pub struct Worker {
     root: Arc<Root>,
     watch: Arc<Watch>,
     settings: RunSettings,
-    progress: ProgressView,
-    drain: Arc<AtomicBool>,
+    desk: Arc<OwnDesk>,
+    hands: Hands,
 }
 
 /// What a worker's run came to.
@@ -66,25 +72,34 @@ impl Worker {
         settings: RunSettings,
         progress: ProgressView,
         drain: Arc<AtomicBool>,
-    ) -> Self {
-        Self {
+    ) -> Result<Self> {
+        let desk = Arc::new(OwnDesk::new(root.clone(), watch.clone())?);
+        let hands = Hands {
+            desk: desk.clone(),
+            site: root.site.clone(),
+            threads: settings.threads,
+            memory_bytes: settings.memory_bytes,
+            progress,
+            drain,
+            wasted: Arc::default(),
+        };
+        Ok(Self {
             root,
             watch,
             settings,
-            progress,
-            drain,
-        }
+            desk,
+            hands,
+        })
     }
 
     /// Works until there is nothing left to do, inside the scope.
     pub async fn run(&self, scope: Scope) -> Result<Work> {
         let mut work = Work::default();
-        let mut running: JoinSet<Result<Outcome>> = JoinSet::new();
+        let mut running: JoinSet<Result<Outcome, DeskError>> = JoinSet::new();
         let mut bytes_left = scope.bytes_left;
         let mut faults = 0;
-        let wasted = Arc::new(AtomicU64::new(0));
         loop {
-            let stopping = self.drain.load(Ordering::Relaxed) || work.failed.is_some();
+            let stopping = self.hands.is_draining() || work.failed.is_some();
             let slots = self.settings.workers - running.len();
             if !stopping && slots > 0 && self.is_over_budget() {
                 work.bounded = true;
@@ -94,17 +109,18 @@ impl Worker {
                     jobs_left: scope.jobs_left.map(|left| left.saturating_sub(work.begun)),
                     ..scope.clone()
                 };
-                for grant in self.poll(slots, scope, &mut work).await? {
-                    bytes_left = bytes_left.map(|left| left.saturating_sub(newly_planned(&grant)));
+                for assignment in self.poll(slots, scope, &mut work).await? {
+                    let grant = &assignment.grant;
+                    bytes_left = bytes_left.map(|left| left.saturating_sub(newly_planned(grant)));
                     work.begun += usize::from(grant.range == RangeId::Keys(0));
-                    running.spawn(self.begin(grant, wasted.clone()));
+                    running.spawn(self.hands.begin(assignment));
                 }
             }
             let Some(ended) = running.join_next().await else {
                 if !stopping && !work.bounded && self.waited_for_the_store(&scope).await? {
                     continue;
                 }
-                work.wasted = wasted.load(Ordering::Relaxed);
+                work.wasted = self.hands.wasted.load(Ordering::Relaxed);
                 return Ok(work);
             };
             match ended.map_err(|panic| anyhow!("a merge panicked: {panic}"))?? {
@@ -127,22 +143,19 @@ impl Worker {
     }
 
     /// Ranges under which the store failed are not granted again at once. With nothing else to do, this waits for the
-    /// next of them; false if there is none, or if the run is to stop. The state's time moves with entries only: one is
-    /// stamped after the wait, and another carries that stamp.
+    /// next of them; false if there is none, or if the run is to stop. The state's time moves with entries only.
     async fn waited_for_the_store(&self, scope: &Scope) -> Result<bool> {
         let Some(wait) = scheduler::backed_off_for(&self.root.replica.state(), scope) else {
             return Ok(false);
         };
         let until = Instant::now() + Duration::from_millis(wait.0);
         while Instant::now() < until {
-            if self.drain.load(Ordering::Relaxed) {
+            if self.hands.is_draining() {
                 return Ok(false);
             }
             tokio::time::sleep(DRAIN_POLL.min(until.saturating_duration_since(Instant::now()))).await;
         }
-        for _ in 0..2 {
-            self.root.replica.submit(Request::Tick).await?;
-        }
+        upkeep::tell_the_time(&self.root).await?;
         Ok(true)
     }
 
@@ -152,41 +165,15 @@ impl Worker {
     }
 
     /// Asks for work. The state is tried first without writing: a root at rest stays untouched.
-    async fn poll(&self, slots: usize, scope: Scope, work: &mut Work) -> Result<Vec<Grant>> {
-        let mut poll = Poll {
-            worker: WorkerId(format!("{}-{}", std::process::id(), self.watch.id()).into()),
-            watcher: self.watch.id(),
-            embedded: true,
-            host: None,
-            slots,
-            memory_bytes: None,
-            isolates: false,
-            scope,
-        };
+    async fn poll(&self, slots: usize, scope: Scope, work: &mut Work) -> Result<Vec<Assignment>> {
+        let poll = self.desk.ask(slots, scope);
         self.root.replica.catch_up().await?;
-        if self.root.would_decide(&Request::Poll(poll.clone())).is_empty() {
+        let grants = self.watch.grant(poll.clone()).await?;
+        if grants.is_empty() {
             work.bounded |= self.root.is_bounded(&poll);
-            return Ok(Vec::new());
         }
-        poll.host = self.watch.host()?;
-        match self.root.replica.submit(Request::Poll(poll)).await? {
-            Reply::Granted(grants) => Ok(grants),
-            other => Err(anyhow!("a poll was answered {other:?}")),
-        }
-    }
-
-    fn begin(&self, grant: Grant, wasted: Arc<AtomicU64>) -> impl Future<Output = Result<Outcome>> + use<> {
-        let attempt = attempt::Attempt {
-            root: self.root.clone(),
-            grant,
-            threads: self.settings.threads,
-            memory_bytes: self.settings.memory_bytes,
-            progress: self.progress.clone(),
-            drain: self.drain.clone(),
-            watch: self.watch.clone(),
-            wasted,
-        };
-        attempt.run()
+        let assignments = grants.into_iter().map(|grant| self.desk.assign(grant));
+        assignments.collect()
     }
 }
 

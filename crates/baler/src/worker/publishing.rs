@@ -1,36 +1,50 @@
 //! Bringing a job's outputs to their final names. Done twice it is the same as done once, so whoever takes over a dead
 //! worker's publishing simply does it again.
 
-use anyhow::{Result, anyhow};
+use anyhow::anyhow;
 use baler_core::event::ReleaseReason;
 use baler_core::file::Identity;
+use baler_core::job::Job;
 use baler_core::names::Attempt;
-use baler_core::request::{Grant, Reply, Request};
+use baler_core::request::{Grant, Reply};
 
 use super::Outcome;
+use super::hands::Hands;
 use crate::depot::{Depot, DepotError, Publication, Staged};
-use crate::root::Root;
+use crate::desk::{DeskError, Held, Phase, Word};
 
-pub(super) async fn publish(root: &Root, grant: &Grant) -> Result<Outcome> {
-    let identities = match publish_all(&root.site.root, &grant.job).await {
-        Ok(identities) => identities,
-        Err(error) => return give_back(root, grant, error.to_string()).await,
+pub(super) async fn publish(hands: &Hands, grant: &Grant, held: &Held) -> Result<Outcome, DeskError> {
+    held.enter(Phase::Publishing);
+    let published = tokio::select! {
+        published = publish_all(&hands.site.root, &grant.job, held) => published,
+        // Outputs that are published already stay: whoever publishes next finds them.
+        () = held.until_ended() => return stop(hands, grant).await,
     };
-    let request = Request::Publish {
+    let identities = match published {
+        Ok(identities) => identities,
+        Err(error) => return give_back(hands, grant, error.to_string()).await,
+    };
+    let word = Word::Publish {
         job: grant.job.id,
         token: grant.token,
         identities,
     };
-    match root.replica.submit(request).await? {
+    match hands.desk.tell(word).await? {
         Reply::Committed(summary) => Ok(Outcome::Committed(summary)),
         Reply::JobCancelled(_) => Ok(Outcome::Cancelled),
         Reply::Refused(_) => Ok(Outcome::Released),
-        other => Err(anyhow!("a publishing was answered {other:?}")),
+        other => Err(anyhow!("a publishing was answered {other:?}").into()),
     }
 }
 
-async fn give_back(root: &Root, grant: &Grant, error: String) -> Result<Outcome> {
-    let (why, outcome) = match root.site.root {
+/// A lost lease is refused, and that is all right.
+async fn stop(hands: &Hands, grant: &Grant) -> Result<Outcome, DeskError> {
+    hands.desk.tell(release(grant, ReleaseReason::Stalled)).await?;
+    Ok(Outcome::Released)
+}
+
+async fn give_back(hands: &Hands, grant: &Grant, error: String) -> Result<Outcome, DeskError> {
+    let (why, outcome) = match hands.site.root {
         Depot::Folder(_) => (
             ReleaseReason::NodeFault(error.as_str().into()),
             Outcome::NodeFault(error),
@@ -40,16 +54,19 @@ async fn give_back(root: &Root, grant: &Grant, error: String) -> Result<Outcome>
             Outcome::StoreFault(error),
         ),
     };
-    let request = Request::Release {
-        attempt: grant.attempt(),
-        why,
-        culprits: vec![],
-    };
-    root.replica.submit(request).await?;
+    hands.desk.tell(release(grant, why)).await?;
     Ok(outcome)
 }
 
-async fn publish_all(depot: &Depot, job: &baler_core::job::Job) -> Result<Vec<Option<Identity>>, DepotError> {
+fn release(grant: &Grant, why: ReleaseReason) -> Word {
+    Word::Release {
+        attempt: grant.attempt(),
+        why,
+        culprits: vec![],
+    }
+}
+
+async fn publish_all(depot: &Depot, job: &Job, held: &Held) -> Result<Vec<Option<Identity>>, DepotError> {
     let mut identities = Vec::new();
     for (range, finished) in job.finished() {
         let attempt = Attempt {
@@ -67,6 +84,7 @@ async fn publish_all(depot: &Depot, job: &baler_core::job::Job) -> Result<Vec<Op
                 Publication::Published { identity } => Some(identity),
                 Publication::Missing => None,
             });
+            held.step();
         }
     }
     Ok(identities)

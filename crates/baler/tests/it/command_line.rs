@@ -139,9 +139,11 @@ fn the_demo_shows_files_bytes_and_scan_time() {
     );
 }
 
-const COMMANDS: [&str; 18] = [
+const COMMANDS: [&str; 20] = [
     "compact",
     "plan",
+    "serve",
+    "worker",
     "status",
     "files",
     "table",

@@ -8,6 +8,8 @@ mod support;
 mod buckets;
 mod command_line;
 mod compaction;
+#[cfg(feature = "http")]
+mod fleet;
 mod keys;
 mod kills;
 mod memory;

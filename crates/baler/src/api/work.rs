@@ -1,0 +1,163 @@
+//! Workers elsewhere: they ask for work, tell what became of it, and show that they live.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use axum::body::Bytes;
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::response::Response;
+use baler_core::ids::{JournalId, WorkerId};
+use baler_core::request::{Grant, Poll, Reply, Scope};
+use futures::future::try_join_all;
+
+use super::Api;
+use super::answer::{Refused, asked, json};
+use crate::desk::assign;
+use crate::desk::protocol::{Hello, PollAnswer, PollAsk, RenewAnswer, RenewAsk, VERSION};
+
+/// The longest that a poll waits for work.
+const WAIT_MAX: Duration = Duration::from_secs(30);
+
+/// Workers that are remembered.
+const WORKERS_MAX: usize = 10_000;
+
+/// A worker that was not heard of for this long is forgotten.
+const FORGOTTEN_AFTER: Duration = Duration::from_secs(600);
+
+/// Slots that one worker is believed to have.
+const SLOTS_MAX: usize = 1_024;
+
+/// The workers that have asked here, as they were last heard of.
+#[derive(Debug, Default)]
+pub(super) struct Workers {
+    seen: Mutex<BTreeMap<WorkerId, WorkerSeen>>,
+}
+
+/// A worker, as it was last heard of.
+#[derive(Clone, Debug)]
+pub(super) struct WorkerSeen {
+    pub(super) heard: Instant,
+    pub(super) slots_free: usize,
+    pub(super) memory_bytes: u64,
+}
+
+impl Workers {
+    fn heard(&self, worker: &WorkerId, said: Option<(usize, u64)>) {
+        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        seen.retain(|_, worker| worker.heard.elapsed() < FORGOTTEN_AFTER);
+        if seen.len() >= WORKERS_MAX && !seen.contains_key(worker) {
+            return;
+        }
+        let entry = seen.entry(worker.clone()).or_insert(WorkerSeen {
+            heard: Instant::now(),
+            slots_free: 0,
+            memory_bytes: 0,
+        });
+        entry.heard = Instant::now();
+        if let Some((slots_free, memory_bytes)) = said {
+            (entry.slots_free, entry.memory_bytes) = (slots_free, memory_bytes);
+        }
+    }
+
+    pub(super) fn all(&self) -> Vec<(WorkerId, WorkerSeen)> {
+        let seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        seen.iter()
+            .map(|(id, worker)| (id.clone(), worker.clone()))
+            .collect()
+    }
+}
+
+pub(super) async fn hello(State(api): State<Arc<Api>>) -> Result<Response, Refused> {
+    let root = &api.station.root;
+    json(&Hello {
+        version: VERSION,
+        root: root.site.root.to_string(),
+        journal: root.journal()?,
+        lease_ms: u64::try_from(api.station.watch.lease().as_millis()).unwrap_or(u64::MAX),
+        outputs: api.outputs.clone(),
+    })
+}
+
+/// Updates first: a slot that an ended attempt freed may get the next one in the same answer.
+pub(super) async fn poll(State(api): State<Arc<Api>>, body: Bytes) -> Result<Response, Refused> {
+    let ask: PollAsk = asked(&body)?;
+    api.check_journal(ask.journal)?;
+    let replies = api.take_updates(&ask).await?;
+    let slots = ask.slots.min(SLOTS_MAX);
+    let mut assignments = Vec::new();
+    if slots > 0 {
+        api.workers.heard(&ask.worker, Some((slots, ask.memory_bytes)));
+        for grant in api.grant(&ask, slots).await? {
+            assignments.push(assign(&api.station.root, grant)?);
+        }
+    }
+    json(&PollAnswer { replies, assignments })
+}
+
+pub(super) async fn renew(State(api): State<Arc<Api>>, body: Bytes) -> Result<Response, Refused> {
+    let ask: RenewAsk = asked(&body)?;
+    api.check_journal(ask.journal)?;
+    api.workers.heard(&ask.worker, None);
+    let verdicts = api.station.watch.renew(&ask.leases).await;
+    json(&RenewAnswer { verdicts })
+}
+
+pub(super) async fn rewatch(State(api): State<Arc<Api>>, body: Bytes) -> Result<Response, Refused> {
+    let ask: RenewAsk = asked(&body)?;
+    api.check_journal(ask.journal)?;
+    api.refuse_when_stopping()?;
+    api.workers.heard(&ask.worker, None);
+    let attempts: Vec<_> = ask.leases.iter().map(|(attempt, _)| *attempt).collect();
+    let verdicts = api.station.watch.rewatch(&attempts).await;
+    json(&RenewAnswer { verdicts })
+}
+
+impl Api {
+    /// Token numbers of another journal, or of one from before a restore, mean nothing here.
+    fn check_journal(&self, shown: JournalId) -> Result<(), Refused> {
+        let ours = self.station.root.journal()?;
+        match shown == ours {
+            true => Ok(()),
+            false => Err(Refused(
+                StatusCode::CONFLICT,
+                format!("this root's journal is {ours}, not {shown}: start the worker again"),
+            )),
+        }
+    }
+
+    /// Another coordinator is a better place to begin something.
+    fn refuse_when_stopping(&self) -> Result<(), Refused> {
+        match self.station.drain.load(Ordering::Relaxed) {
+            false => Ok(()),
+            true => Err(Refused(
+                StatusCode::SERVICE_UNAVAILABLE,
+                "this coordinator is about to stop".to_owned(),
+            )),
+        }
+    }
+
+    async fn take_updates(&self, ask: &PollAsk) -> Result<Vec<Reply>, Refused> {
+        let replica = &self.station.root.replica;
+        let told = ask.updates.iter().map(|word| replica.submit(word.clone().into()));
+        Ok(try_join_all(told).await?)
+    }
+
+    async fn grant(&self, ask: &PollAsk, slots: usize) -> Result<Vec<Grant>, Refused> {
+        self.refuse_when_stopping()?;
+        let poll = Poll {
+            worker: ask.worker.clone(),
+            watcher: self.station.watch.id(),
+            embedded: false,
+            host: None,
+            slots,
+            memory_bytes: None,
+            isolates: false,
+            scope: Scope::default(),
+        };
+        let wait = Duration::from_millis(ask.wait_ms).min(WAIT_MAX);
+        Ok(self.station.watch.grant_within(poll, wait).await?)
+    }
+}

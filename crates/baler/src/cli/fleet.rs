@@ -1,0 +1,88 @@
+//! Commands that go on until they are stopped: coordinators and workers.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use bytesize::ByteSize;
+use clap::Args;
+
+use super::compact::PlainArgs;
+use crate::store::Location;
+
+/// `baler serve`
+#[derive(Debug, Args)]
+pub struct ServeArgs {
+    /// The folder or bucket that holds the small files, or native tables
+    pub root: Location,
+    #[command(flatten)]
+    /// What the table is.
+    pub plain: PlainArgs,
+    #[command(flatten)]
+    /// How it merges.
+    pub merging: MergingArgs,
+    #[command(flatten)]
+    /// How it looks for new files.
+    pub rescan: RescanArgs,
+    /// Where to answer workers and people; beyond this machine only with --token-file
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:7070")]
+    pub listen: SocketAddr,
+    /// Merge nothing in this process: workers elsewhere do
+    #[arg(long)]
+    pub no_worker: bool,
+    /// The file that holds the token which everybody who asks must show
+    #[arg(long, value_name = "FILE")]
+    pub token_file: Option<PathBuf>,
+    /// Let go of the work of a process that has shown no sign of life for this long
+    #[arg(long, value_name = "TIME", default_value = "15s", value_parser = humantime::parse_duration)]
+    pub lease: Duration,
+}
+
+/// `baler worker`
+#[derive(Debug, Args)]
+pub struct WorkerArgs {
+    /// A root, to work without a coordinator; or one or more coordinators of one root, like http://host:7070
+    #[arg(required = true, value_name = "ROOT|URL")]
+    pub places: Vec<String>,
+    #[command(flatten)]
+    /// How it merges.
+    pub merging: MergingArgs,
+    #[command(flatten)]
+    /// How it looks for new files.
+    pub rescan: RescanArgs,
+    /// With coordinators: where this machine finds the root, if not where they do
+    #[arg(long, value_name = "ROOT")]
+    pub root: Option<Location>,
+    /// With coordinators: the file that holds the token to show
+    #[arg(long, value_name = "FILE")]
+    pub token_file: Option<PathBuf>,
+    /// Without a coordinator: take over the work of a process that has shown no sign of life for this long
+    /// [default: 60s]
+    #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration)]
+    pub lease: Option<Duration>,
+}
+
+/// How a process merges.
+#[derive(Debug, Args)]
+pub struct MergingArgs {
+    /// Ranges to work on at once [default: 1, or 2 with four or more cores]
+    #[arg(long, value_name = "N")]
+    pub workers: Option<usize>,
+    /// Threads for each [default: the cores, shared by the workers]
+    #[arg(long, value_name = "N")]
+    pub threads: Option<usize>,
+    /// Memory for merging, shared by the workers
+    #[arg(long, value_name = "SIZE", default_value = "512MiB")]
+    pub memory: ByteSize,
+}
+
+/// How a process looks for new files in a plain root.
+#[derive(Debug, Args)]
+pub struct RescanArgs {
+    /// List a plain root for new files this often; `never` to leave it to others
+    #[arg(long, value_name = "TIME|never", default_value = "5m")]
+    pub rescan: String,
+    /// Leave files alone that were written less than this ago
+    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = humantime::parse_duration)]
+    pub settle: Duration,
+}

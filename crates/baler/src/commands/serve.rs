@@ -1,0 +1,60 @@
+//! `baler serve`: a coordinator, and a worker beside it.
+
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use anyhow::{Context, Result};
+use tokio::net::TcpListener;
+use tokio::sync::watch;
+
+use super::compact::drain_on_interrupt;
+use crate::api::{Api, Bearer};
+use crate::cli::ServeArgs;
+use crate::desk::OwnDesk;
+use crate::report::ProgressView;
+use crate::root::Root;
+use crate::settings::{Merging, ServeSettings, TableSettings};
+use crate::station::Station;
+use crate::worker::{Endless, Hands, Tally};
+
+/// Runs it.
+pub async fn run(args: &ServeArgs) -> Result<ExitCode> {
+    let settings = ServeSettings::check(args)?;
+    let table = TableSettings::check(&args.plain)?;
+    let bearer = args.token_file.as_deref().map(Bearer::read).transpose()?;
+    let listener = TcpListener::bind(settings.listen).await;
+    let listener = listener.with_context(|| format!("cannot listen on {}", settings.listen))?;
+    let address = listener.local_addr()?;
+    let root = Arc::new(Root::open_for_compaction(&args.root, &table).await?);
+    let drain = drain_on_interrupt();
+    let station = Arc::new(Station::new(root, settings.lease, settings.rescan, drain));
+    let tally = Arc::new(Tally::default());
+    let worker = settings
+        .merging
+        .map(|merging| embedded(&station, &merging, &tally));
+    let worker = worker.transpose()?;
+    let api = Arc::new(Api::new(station.clone(), table.outputs, bearer, tally));
+    let (close, closed) = watch::channel(false);
+    eprintln!("serving {} on http://{address}", station.root.site.root);
+    let front = api.serve(listener, closed);
+    let stop_answering = move || {
+        close.send_replace(true);
+    };
+    station.run(worker, front, stop_answering).await?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The worker of a process with a replica.
+pub(super) fn embedded(station: &Station, merging: &Merging, tally: &Arc<Tally>) -> Result<Endless> {
+    let desk = OwnDesk::new(station.root.clone(), station.watch.clone())?;
+    let hands = Hands {
+        desk: Arc::new(desk),
+        site: station.root.site.clone(),
+        threads: merging.threads,
+        memory_bytes: merging.memory_bytes,
+        progress: ProgressView::silent(),
+        drain: station.drain.clone(),
+        wasted: Arc::default(),
+    };
+    Ok(Endless::new(hands, merging.workers, tally.clone()))
+}

@@ -1,0 +1,105 @@
+//! `baler worker`: works until it is stopped, for the coordinators of a root or with nothing but its bucket.
+
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{Result, bail};
+use baler_core::ids::WorkerId;
+use tokio::sync::oneshot;
+
+use super::compact::drain_on_interrupt;
+use super::serve::embedded;
+use crate::api::Bearer;
+use crate::cli::WorkerArgs;
+use crate::desk::{Desk, RemoteDesk};
+use crate::report::ProgressView;
+use crate::root::Root;
+use crate::settings::{Place, WorkerSettings};
+use crate::site::Site;
+use crate::station::Station;
+use crate::store::Location;
+use crate::worker::{Endless, Hands};
+
+/// Runs it.
+pub async fn run(args: &WorkerArgs) -> Result<ExitCode> {
+    let settings = WorkerSettings::check(args)?;
+    let bearer = args.token_file.as_deref().map(Bearer::read).transpose()?;
+    match &settings.place {
+        Place::Root { root, lease } => on_bucket(root, *lease, &settings).await?,
+        Place::Coordinators { urls, root } => {
+            let token = bearer.as_ref().map(Bearer::token);
+            through_coordinators(urls, token, root.as_ref(), &settings).await?;
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Without a coordinator: this process answers for its own leases, and looks for new files itself.
+async fn on_bucket(location: &Location, lease: Duration, settings: &WorkerSettings) -> Result<()> {
+    let root = Arc::new(Root::open_to_write(location).await?);
+    let drain = drain_on_interrupt();
+    let station = Arc::new(Station::new(root, lease, settings.rescan.clone(), drain));
+    let worker = embedded(&station, &settings.merging, &Arc::default())?;
+    eprintln!("working on {}", station.root.site.root);
+    // There is nobody to answer.
+    let (close, closed) = oneshot::channel::<()>();
+    let front = async move {
+        let _ = closed.await;
+        Ok(())
+    };
+    station.run(Some(worker), front, move || drop(close)).await
+}
+
+async fn through_coordinators(
+    urls: &[String],
+    token: Option<&str>,
+    root: Option<&Location>,
+    settings: &WorkerSettings,
+) -> Result<()> {
+    let merging = &settings.merging;
+    let desk = RemoteDesk::connect(urls, token, name(), merging.memory_bytes).await?;
+    let desk = Arc::new(desk);
+    let site = site_of(&desk, root).await?;
+    eprintln!("working on {} for {}", site.root, urls.join(", "));
+    let hands = Hands {
+        desk: desk.clone(),
+        site,
+        threads: merging.threads,
+        memory_bytes: merging.memory_bytes,
+        progress: ProgressView::silent(),
+        drain: drain_on_interrupt(),
+        wasted: Arc::default(),
+    };
+    let signs_of_life = tokio::spawn(async move { desk.keep_alive().await });
+    let worked = Endless::new(hands, merging.workers, Arc::default()).run().await;
+    signs_of_life.abort();
+    worked
+}
+
+/// Where the files lie, as this machine sees it. In another place a worker would miss every input, and report them as
+/// gone: so the journal there must be the coordinator's.
+async fn site_of(desk: &RemoteDesk, root: Option<&Location>) -> Result<Site> {
+    let hello = desk.hello();
+    let location = match root {
+        Some(root) => root.clone(),
+        None => hello.root.parse()?,
+    };
+    let root = Root::open_to_merge(&location, hello.outputs.clone()).await?;
+    if root.journal()? != desk.journal() {
+        bail!(
+            "{location} is not the root of this coordinator: its journal is another. Give --root, with the place where this \
+             machine finds {}",
+            hello.root
+        );
+    }
+    Ok(root.site)
+}
+
+/// For people: ownership is proved by token alone.
+fn name() -> WorkerId {
+    let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+    let host = host.trim();
+    let unique = rand::random::<u32>();
+    WorkerId(format!("{host}-{}-{unique:08x}", std::process::id()).into())
+}

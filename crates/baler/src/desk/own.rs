@@ -1,0 +1,87 @@
+//! A worker with a replica of its own: it asks the journal, and its own process answers for its leases.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::Context;
+use async_trait::async_trait;
+use baler_core::ids::{JournalId, WorkerId};
+use baler_core::request::{Grant, Poll, Reply, Scope};
+
+use super::{Assignment, Desk, DeskError, Leases, Word};
+use crate::root::Root;
+use crate::watch::Watch;
+
+/// A desk of its own.
+#[derive(Debug)]
+pub struct OwnDesk {
+    root: Arc<Root>,
+    watch: Arc<Watch>,
+    worker: WorkerId,
+    journal: JournalId,
+}
+
+impl OwnDesk {
+    /// For the worker of this process.
+    pub fn new(root: Arc<Root>, watch: Arc<Watch>) -> anyhow::Result<Self> {
+        let journal = root.journal()?;
+        let worker = WorkerId(format!("{}-{}", std::process::id(), watch.id()).into());
+        Ok(Self {
+            root,
+            watch,
+            worker,
+            journal,
+        })
+    }
+
+    /// What this worker would ask for.
+    pub fn ask(&self, slots: usize, scope: Scope) -> Poll {
+        Poll {
+            worker: self.worker.clone(),
+            watcher: self.watch.id(),
+            embedded: true,
+            host: None,
+            slots,
+            memory_bytes: None,
+            isolates: false,
+            scope,
+        }
+    }
+
+    /// A grant, with what its worker must know.
+    pub fn assign(&self, grant: Grant) -> anyhow::Result<Assignment> {
+        assign(&self.root, grant)
+    }
+}
+
+/// A grant, with what a worker without a state must know.
+pub(crate) fn assign(root: &Root, grant: Grant) -> anyhow::Result<Assignment> {
+    let state = root.replica.state();
+    let table = state.tables.get(&grant.job.table);
+    let catalog = table.context("the job's table is gone")?.spec.catalog.clone();
+    Ok(Assignment { grant, catalog })
+}
+
+#[async_trait]
+impl Desk for OwnDesk {
+    fn journal(&self) -> JournalId {
+        self.journal
+    }
+
+    fn leases(&self) -> &Arc<Leases> {
+        self.watch.leases()
+    }
+
+    async fn poll(&self, slots: usize, wait: Duration) -> Result<Vec<Assignment>, DeskError> {
+        let poll = self.ask(slots, Scope::default());
+        let grants = self.watch.grant_within(poll, wait).await?;
+        Ok(grants
+            .into_iter()
+            .map(|grant| self.assign(grant))
+            .collect::<anyhow::Result<_>>()?)
+    }
+
+    async fn tell(&self, word: Word) -> Result<Reply, DeskError> {
+        Ok(self.root.replica.submit(word.into()).await?)
+    }
+}

@@ -1,0 +1,171 @@
+//! A worker without a state: it asks a coordinator, and any other one where that is gone. Killing a coordinator stops no
+//! merge while another one is there.
+
+mod client;
+mod renewing;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use anyhow::anyhow;
+use async_trait::async_trait;
+use baler_core::ids::{JournalId, WorkerId};
+use baler_core::request::Reply;
+use tokio::time::Instant;
+
+use super::protocol::{self, Hello, PollAnswer, PollAsk};
+use super::{Assignment, Desk, DeskError, Leases, Word};
+use client::Client;
+
+/// How long a word about an attempt is tried to be delivered.
+const TELL_PATIENCE: Duration = Duration::from_secs(60);
+
+/// How long a worker looks for its first coordinator.
+const CONNECT_PATIENCE: Duration = Duration::from_secs(30);
+
+/// How long an answer may take, beyond what was asked to be waited for.
+const ANSWER_MAX: Duration = Duration::from_secs(30);
+
+const PAUSE_MIN: Duration = Duration::from_millis(100);
+const PAUSE_MAX: Duration = Duration::from_secs(2);
+
+/// A desk behind HTTP.
+#[derive(Debug)]
+pub struct RemoteDesk {
+    coordinators: Vec<Client>,
+    /// Which of them is asked first.
+    current: AtomicUsize,
+    hello: Hello,
+    worker: WorkerId,
+    memory_bytes: u64,
+    leases: Arc<Leases>,
+}
+
+impl RemoteDesk {
+    /// Finds a coordinator among these, and learns from it which root it is about.
+    pub async fn connect(
+        urls: &[String],
+        token: Option<&str>,
+        worker: WorkerId,
+        memory_bytes: u64,
+    ) -> Result<Self, DeskError> {
+        let clients = urls.iter().map(|url| Client::new(url, token));
+        let coordinators = clients.collect::<anyhow::Result<Vec<Client>>>();
+        let coordinators = coordinators.map_err(DeskError::Lasting)?;
+        let begun = Instant::now();
+        let mut pause = PAUSE_MIN;
+        loop {
+            let mut failed = None;
+            for (index, client) in coordinators.iter().enumerate() {
+                match client.get::<Hello>(protocol::HELLO, ANSWER_MAX).await {
+                    Ok(hello) => {
+                        check_version(&hello)?;
+                        return Ok(Self {
+                            coordinators,
+                            current: AtomicUsize::new(index),
+                            hello,
+                            worker,
+                            memory_bytes,
+                            leases: Arc::default(),
+                        });
+                    }
+                    Err(DeskError::Passing(error)) => failed = Some(error),
+                    Err(lasting) => return Err(lasting),
+                }
+            }
+            let error = failed.unwrap_or_else(|| anyhow!("no coordinator was named"));
+            if begun.elapsed() > CONNECT_PATIENCE {
+                return Err(DeskError::Lasting(error.context("no coordinator answers")));
+            }
+            tracing::warn!("no coordinator answers yet: {error:#}");
+            tokio::time::sleep(pause).await;
+            pause = (pause * 2).min(PAUSE_MAX);
+        }
+    }
+
+    /// What the coordinator said about the root.
+    pub fn hello(&self) -> &Hello {
+        &self.hello
+    }
+
+    /// How long a silent worker keeps its leases.
+    pub fn lease(&self) -> Duration {
+        Duration::from_millis(self.hello.lease_ms)
+    }
+
+    fn current(&self) -> usize {
+        self.current.load(Ordering::Relaxed)
+    }
+
+    /// The coordinator that was tried is not there: another is asked first from now on, unless somebody chose already.
+    fn pass_over(&self, tried: usize) {
+        let next = (tried + 1) % self.coordinators.len();
+        let _chosen_already =
+            self.current
+                .compare_exchange(tried, next, Ordering::Relaxed, Ordering::Relaxed);
+    }
+
+    async fn ask(&self, slots: usize, wait: Duration, updates: Vec<Word>) -> Result<PollAnswer, DeskError> {
+        let ask = PollAsk {
+            journal: self.hello.journal,
+            worker: self.worker.clone(),
+            slots,
+            memory_bytes: self.memory_bytes,
+            wait_ms: u64::try_from(wait.as_millis()).unwrap_or(u64::MAX),
+            updates,
+        };
+        let tried = self.current();
+        let client = &self.coordinators[tried];
+        let answer = client.post(protocol::POLL, &ask, wait + ANSWER_MAX).await;
+        if matches!(answer, Err(DeskError::Passing(_))) {
+            self.pass_over(tried);
+        }
+        answer
+    }
+}
+
+fn check_version(hello: &Hello) -> Result<(), DeskError> {
+    match hello.version {
+        protocol::VERSION => Ok(()),
+        other => Err(DeskError::Lasting(anyhow!(
+            "the coordinator speaks version {other} of the protocol, this worker {}: install the same version",
+            protocol::VERSION
+        ))),
+    }
+}
+
+#[async_trait]
+impl Desk for RemoteDesk {
+    fn journal(&self) -> JournalId {
+        self.hello.journal
+    }
+
+    fn leases(&self) -> &Arc<Leases> {
+        &self.leases
+    }
+
+    async fn poll(&self, slots: usize, wait: Duration) -> Result<Vec<Assignment>, DeskError> {
+        Ok(self.ask(slots, wait, Vec::new()).await?.assignments)
+    }
+
+    /// Said twice, a word counts once, so it is repeated until somebody has heard it.
+    async fn tell(&self, word: Word) -> Result<Reply, DeskError> {
+        let begun = Instant::now();
+        let mut pause = PAUSE_MIN;
+        loop {
+            match self.ask(0, Duration::ZERO, vec![word.clone()]).await {
+                Ok(mut answer) => {
+                    let reply = answer.replies.pop();
+                    return reply.ok_or_else(|| DeskError::Lasting(anyhow!("an update was left unanswered")));
+                }
+                Err(DeskError::Passing(error)) if begun.elapsed() < TELL_PATIENCE => {
+                    tracing::warn!("the end of an attempt could not be told yet: {error:#}");
+                    tokio::time::sleep(crate::watch::jittered(pause)).await;
+                    pause = (pause * 2).min(PAUSE_MAX);
+                }
+                Err(error) => return Err(error),
+            }
+        }
+    }
+}

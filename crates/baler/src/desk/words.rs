@@ -1,0 +1,96 @@
+//! What workers and those who grant them work say to each other.
+
+use baler_core::event::{Quarantined, ReleaseReason};
+use baler_core::file::Identity;
+use baler_core::ids::{JobId, Token};
+use baler_core::names::Attempt;
+use baler_core::request::{Finish, Grant, Request};
+use baler_core::table::Catalog;
+use serde::{Deserialize, Serialize};
+
+/// A range to work on, with all that a worker without a state must know.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Assignment {
+    /// The range.
+    pub grant: Grant,
+    /// Where the truth about the table's files is kept.
+    pub catalog: Catalog,
+}
+
+/// What became of an attempt.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Word {
+    /// Its range is merged and durable.
+    Finish(Finish),
+    /// The outputs of its job are under their final names.
+    Publish {
+        /// The job.
+        job: JobId,
+        /// The lease on its publishing.
+        token: Token,
+        /// What each output is now; `None` for one that is nowhere to be found.
+        identities: Vec<Option<Identity>>,
+    },
+    /// It ends without a result.
+    Release {
+        /// The attempt.
+        attempt: Attempt,
+        /// Why.
+        why: ReleaseReason,
+        /// The inputs to blame.
+        culprits: Vec<Quarantined>,
+    },
+}
+
+impl From<Word> for Request {
+    fn from(word: Word) -> Self {
+        match word {
+            Word::Finish(finish) => Self::Finish(finish),
+            Word::Publish {
+                job,
+                token,
+                identities,
+            } => Self::Publish {
+                job,
+                token,
+                identities,
+            },
+            Word::Release {
+                attempt,
+                why,
+                culprits,
+            } => Self::Release {
+                attempt,
+                why,
+                culprits,
+            },
+        }
+    }
+}
+
+/// What an attempt is doing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Phase {
+    /// Its inputs are being opened.
+    #[default]
+    Opening,
+    /// Rows are read and written.
+    Merging,
+    /// The inputs are looked at once more, and the result is told.
+    Finishing,
+    /// Outputs are brought to their final names.
+    Publishing,
+}
+
+/// How far an attempt is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Progress {
+    /// What it is doing.
+    pub phase: Phase,
+    /// Rows read so far.
+    pub rows: u64,
+    /// Bytes of outputs written so far.
+    pub bytes: u64,
+}

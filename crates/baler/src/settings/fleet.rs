@@ -1,0 +1,142 @@
+//! Coordinators and workers, checked.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use super::{Merging, Usage, check_lease};
+use crate::cli::{RescanArgs, ServeArgs, WorkerArgs};
+use crate::station::RescanSettings;
+use crate::store::Location;
+
+/// A worker that has no coordinator answers for itself, in the journal: that costs an entry every third of this.
+const LEASE_OF_WORKERS: Duration = Duration::from_secs(60);
+
+/// How a coordinator works.
+#[derive(Clone, Debug)]
+pub struct ServeSettings {
+    /// How it merges, if it does.
+    pub merging: Option<Merging>,
+    /// How it looks for new files.
+    pub rescan: RescanSettings,
+    /// How long a silent worker keeps its leases.
+    pub lease: Duration,
+    /// Where it answers.
+    pub listen: SocketAddr,
+}
+
+impl ServeSettings {
+    /// Checks what was typed.
+    pub fn check(args: &ServeArgs) -> Result<Self, Usage> {
+        check_lease(args.lease)?;
+        if !args.listen.ip().is_loopback() && args.token_file.is_none() {
+            return Err(Usage(format!(
+                "--listen {}: whoever reaches this address could have files replaced. Give --token-file, with a token that \
+                 workers show too; or listen on 127.0.0.1",
+                args.listen
+            )));
+        }
+        let merging = Merging::check(&args.merging)?;
+        Ok(Self {
+            merging: (!args.no_worker).then_some(merging),
+            rescan: rescan(&args.rescan, args.plain.adopt_foreign)?,
+            lease: args.lease,
+            listen: args.listen,
+        })
+    }
+}
+
+/// Where a worker gets its work.
+#[derive(Clone, Debug)]
+pub enum Place {
+    /// From the journal of this root.
+    Root {
+        /// The root.
+        root: Location,
+        /// How long a silent process keeps its leases.
+        lease: Duration,
+    },
+    /// From coordinators of one root.
+    Coordinators {
+        /// Their URLs.
+        urls: Vec<String>,
+        /// Where this machine finds the root, if not where they do.
+        root: Option<Location>,
+    },
+}
+
+/// How a worker works.
+#[derive(Clone, Debug)]
+pub struct WorkerSettings {
+    /// Where it gets its work.
+    pub place: Place,
+    /// How it merges.
+    pub merging: Merging,
+    /// How it looks for new files, where nobody else does.
+    pub rescan: RescanSettings,
+}
+
+impl WorkerSettings {
+    /// Checks what was typed.
+    pub fn check(args: &WorkerArgs) -> Result<Self, Usage> {
+        Ok(Self {
+            place: place(args)?,
+            merging: Merging::check(&args.merging)?,
+            rescan: rescan(&args.rescan, false)?,
+        })
+    }
+}
+
+fn place(args: &WorkerArgs) -> Result<Place, Usage> {
+    let is_url = |text: &String| text.starts_with("http://") || text.starts_with("https://");
+    match &args.places[..] {
+        urls if urls.iter().all(is_url) => {
+            if args.lease.is_some() {
+                return Err(Usage(
+                    "--lease is the coordinator's to say: leave it out, or give it to `baler serve`"
+                        .to_owned(),
+                ));
+            }
+            Ok(Place::Coordinators {
+                urls: urls.to_vec(),
+                root: args.root.clone(),
+            })
+        }
+        [root] => {
+            if args.root.is_some() || args.token_file.is_some() {
+                return Err(Usage(
+                    "--root and --token-file are for workers of a coordinator, named like http://host:7070"
+                        .to_owned(),
+                ));
+            }
+            let lease = args.lease.unwrap_or(LEASE_OF_WORKERS);
+            check_lease(lease)?;
+            Ok(Place::Root {
+                root: root
+                    .parse::<Location>()
+                    .map_err(|error| Usage(error.to_string()))?,
+                lease,
+            })
+        }
+        _ => Err(Usage(
+            "give one root, or one or more coordinators of one root, like http://host:7070".to_owned(),
+        )),
+    }
+}
+
+fn rescan(args: &RescanArgs, adopt_foreign: bool) -> Result<RescanSettings, Usage> {
+    let every = match args.rescan.as_str() {
+        "never" => None,
+        text => {
+            let every = humantime::parse_duration(text);
+            Some(every.map_err(|error| Usage(format!("--rescan {text}: {error}; like 5m, or never")))?)
+        }
+    };
+    if every.is_some_and(|every| every < Duration::from_millis(100)) {
+        return Err(Usage("--rescan must be at least 100ms, or never".to_owned()));
+    }
+    Ok(RescanSettings {
+        every,
+        settle: args.settle,
+        adopt_foreign,
+    })
+}

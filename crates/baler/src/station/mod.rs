@@ -1,0 +1,129 @@
+//! A process with a replica that goes on until it is asked to stop: it watches, looks for new files, keeps house, and where
+//! it is asked to, works and answers others over HTTP. `baler serve` and `baler worker ROOT` are the same but for that.
+//!
+//! ```text
+//!  rescan ──▶ AddFiles ─┐                       ┌─▶ worker of this process
+//!  API: files pushed ───┼─▶ Replica ─▶ grants ──┤
+//!  upkeep: time, garbage┘      ▲                └─▶ workers elsewhere (api)
+//!                              └── watch: signs of life, silent workers let go, silent watchers taken over
+//! ```
+
+mod rescan;
+mod upkeep;
+
+pub use rescan::RescanSettings;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use anyhow::{Result, anyhow};
+use tokio::sync::Notify;
+use tokio::task::{JoinError, JoinSet};
+
+use crate::root::Root;
+use crate::watch::Watch;
+use crate::worker::Endless;
+
+/// How soon it is noticed that the process is to stop.
+const STOP_CHECK: Duration = Duration::from_millis(50);
+
+/// A process with a replica.
+#[derive(Debug)]
+pub struct Station {
+    /// What it is about.
+    pub root: Arc<Root>,
+    /// Answers for leases.
+    pub watch: Arc<Watch>,
+    /// How it looks for new files.
+    pub rescan: RescanSettings,
+    /// Has it look for new files now.
+    pub nudge: Arc<Notify>,
+    /// Once set, it ends soon.
+    pub drain: Arc<AtomicBool>,
+}
+
+impl Station {
+    /// A station on this root.
+    pub fn new(root: Arc<Root>, lease: Duration, rescan: RescanSettings, drain: Arc<AtomicBool>) -> Self {
+        Self {
+            watch: Arc::new(Watch::new(root.clone(), lease)),
+            root,
+            rescan,
+            nudge: Arc::default(),
+            drain,
+        }
+    }
+
+    /// Goes on until it is asked to stop. The worker ends first, so that what it still has to say is heard; `front`, the
+    /// API where there is one, last.
+    pub async fn run(
+        self: Arc<Self>,
+        worker: Option<Endless>,
+        front: impl Future<Output = Result<()>> + Send + 'static,
+        close_front: impl FnOnce(),
+    ) -> Result<()> {
+        self.watch.take_over_silent().await?;
+        for warning in self.root.site.root.warnings().await {
+            tracing::warn!("{warning}");
+        }
+        let mut life = self.begin_life();
+        let mut work = self.begin_work();
+        let mut front = tokio::spawn(front);
+        let has_worker = worker.is_some();
+        let mut worker = tokio::spawn(async move {
+            match worker {
+                Some(worker) => worker.run().await,
+                None => Ok(()),
+            }
+        });
+        let ended = tokio::select! {
+            worked = &mut worker, if has_worker => Some(result_of(worked)),
+            served = &mut front => return result_of(served),
+            Some(panic) = work.join_next() => Some(Err(anyhow!("the upkeep ended: {panic:?}"))),
+            Some(panic) = life.join_next() => Some(Err(anyhow!("the watcher ended: {panic:?}"))),
+            () = self.asked_to_stop() => None,
+        };
+        self.drain.store(true, Ordering::Relaxed);
+        work.shutdown().await;
+        let ended = match ended {
+            Some(ended) => ended,
+            None if has_worker => result_of(worker.await),
+            None => Ok(()),
+        };
+        close_front();
+        let served = result_of(front.await);
+        life.shutdown().await;
+        self.watch.leave()?;
+        self.root.replica.clone().close().await;
+        ended.and(served)
+    }
+
+    fn begin_life(self: &Arc<Self>) -> JoinSet<()> {
+        let mut life = JoinSet::new();
+        let watch = || self.watch.clone();
+        let (alive, timing, following) = (watch(), watch(), watch());
+        life.spawn(async move { alive.keep_alive().await });
+        life.spawn(async move { timing.time_leases().await });
+        life.spawn(async move { following.follow().await });
+        life
+    }
+
+    fn begin_work(self: &Arc<Self>) -> JoinSet<()> {
+        let mut work = JoinSet::new();
+        let (looking, keeping) = (self.clone(), self.clone());
+        work.spawn(async move { looking.look_for_new_files().await });
+        work.spawn(async move { keeping.keep_house().await });
+        work
+    }
+
+    async fn asked_to_stop(&self) {
+        while !self.drain.load(Ordering::Relaxed) {
+            tokio::time::sleep(STOP_CHECK).await;
+        }
+    }
+}
+
+fn result_of(ended: Result<Result<()>, JoinError>) -> Result<()> {
+    ended.unwrap_or_else(|panic| Err(anyhow!("a part of the process panicked: {panic}")))
+}

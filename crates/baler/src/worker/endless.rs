@@ -1,0 +1,184 @@
+//! A worker that goes on until it is asked to stop: it asks for work whenever it has a free slot, waits where there is none,
+//! and backs off where its machine or the store fails.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use anyhow::anyhow;
+use baler_core::event::ReleaseReason;
+use tokio::task::{JoinHandle, JoinSet};
+
+use super::attempt::Outcome;
+use super::hands::Hands;
+use crate::desk::{Assignment, DeskError, Word};
+use crate::watch::jittered;
+
+/// How long a poll waits for work to come up. A worker that is to stop waits for the answer, so as to lose no lease.
+const POLL_WAIT: Duration = Duration::from_secs(5);
+
+/// How soon it is noticed that the worker is to stop.
+const STOP_CHECK: Duration = Duration::from_millis(50);
+
+const PAUSE_MIN: Duration = Duration::from_millis(500);
+const PAUSE_MAX: Duration = Duration::from_secs(60);
+
+/// What a worker has done so far.
+#[derive(Debug, Default)]
+pub struct Tally {
+    /// Attempts under way.
+    pub running: AtomicU64,
+    /// Jobs committed.
+    pub committed: AtomicU64,
+    /// Bytes of the files that its jobs replaced.
+    pub bytes_in: AtomicU64,
+    /// Bytes of the files that replaced them.
+    pub bytes_out: AtomicU64,
+    /// Attempts that its machine or the store failed.
+    pub faults: AtomicU64,
+}
+
+/// A worker that goes on.
+#[derive(Debug)]
+pub struct Endless {
+    hands: Hands,
+    slots: usize,
+    tally: Arc<Tally>,
+}
+
+type Polling = JoinHandle<Result<Vec<Assignment>, DeskError>>;
+
+impl Endless {
+    /// With so many attempts at once.
+    pub fn new(hands: Hands, slots: usize, tally: Arc<Tally>) -> Self {
+        Self { hands, slots, tally }
+    }
+
+    /// Works until it is asked to stop; then it gives back what is not finished, and delivers what is.
+    pub async fn run(self) -> anyhow::Result<()> {
+        let mut running: JoinSet<Result<Outcome, DeskError>> = JoinSet::new();
+        let mut polling: Option<Polling> = None;
+        let (mut unreachable, mut faulty) = (Pause::default(), Pause::default());
+        loop {
+            let free = self.slots - running.len();
+            if self.hands.is_draining() && running.is_empty() && polling.is_none() {
+                return Ok(());
+            }
+            if polling.is_none() && free > 0 && !self.hands.is_draining() {
+                polling = Some(self.poll(free, unreachable.length.max(faulty.length)));
+            }
+            tokio::select! {
+                polled = join(&mut polling) => {
+                    polling = None;
+                    match polled {
+                        Ok(assignments) => {
+                            unreachable = Pause::default();
+                            self.take(assignments, &mut running).await?;
+                        }
+                        Err(error) => unreachable.after(error)?,
+                    }
+                }
+                Some(ended) = running.join_next(), if !running.is_empty() => {
+                    let ended = ended.map_err(|panic| anyhow!("a merge panicked: {panic}"))?;
+                    match ended {
+                        Ok(outcome) => self.count(outcome, &mut faulty),
+                        Err(error) => faulty.after(error)?,
+                    }
+                }
+                () = tokio::time::sleep(STOP_CHECK), if !self.hands.is_draining() => {}
+            }
+            self.tally.running.store(running.len() as u64, Ordering::Relaxed);
+        }
+    }
+
+    /// In a task of its own: an answer that nobody waits for would be a lost lease.
+    fn poll(&self, free: usize, pause: Duration) -> Polling {
+        let hands = self.hands.clone();
+        tokio::spawn(async move {
+            let mut left = jittered(pause);
+            while !left.is_zero() && !hands.is_draining() {
+                tokio::time::sleep(STOP_CHECK.min(left)).await;
+                left = left.saturating_sub(STOP_CHECK);
+            }
+            match hands.is_draining() {
+                true => Ok(Vec::new()),
+                false => hands.desk.poll(free, POLL_WAIT).await,
+            }
+        })
+    }
+
+    async fn take(
+        &self,
+        assignments: Vec<Assignment>,
+        running: &mut JoinSet<Result<Outcome, DeskError>>,
+    ) -> anyhow::Result<()> {
+        for assignment in assignments {
+            match self.hands.is_draining() {
+                false => drop(running.spawn(self.hands.begin(assignment))),
+                true => self.give_back(assignment).await?,
+            }
+        }
+        Ok(())
+    }
+
+    async fn give_back(&self, assignment: Assignment) -> Result<(), DeskError> {
+        let word = Word::Release {
+            attempt: assignment.grant.attempt(),
+            why: ReleaseReason::Drained,
+            culprits: vec![],
+        };
+        self.hands.desk.tell(word).await?;
+        Ok(())
+    }
+
+    fn count(&self, outcome: Outcome, faulty: &mut Pause) {
+        match outcome {
+            Outcome::Committed(job) => {
+                self.tally.committed.fetch_add(1, Ordering::Relaxed);
+                self.tally.bytes_in.fetch_add(job.bytes_in, Ordering::Relaxed);
+                self.tally.bytes_out.fetch_add(job.bytes_out, Ordering::Relaxed);
+                *faulty = Pause::default();
+            }
+            Outcome::Cancelled | Outcome::Released => {}
+            Outcome::NodeFault(error) | Outcome::StoreFault(error) | Outcome::Impossible(error) => {
+                self.tally.faults.fetch_add(1, Ordering::Relaxed);
+                tracing::warn!("an attempt failed: {error}");
+                faulty.grow();
+            }
+        }
+    }
+}
+
+/// Waits for a poll that is under way; for ever if none is.
+async fn join(polling: &mut Option<Polling>) -> Result<Vec<Assignment>, DeskError> {
+    match polling {
+        None => std::future::pending().await,
+        Some(polling) => match polling.await {
+            Ok(polled) => polled,
+            Err(panic) => Err(DeskError::Lasting(anyhow!("a poll panicked: {panic}"))),
+        },
+    }
+}
+
+/// How long to wait before the next poll: the longer, the more has failed in a row.
+#[derive(Debug, Default)]
+struct Pause {
+    length: Duration,
+}
+
+impl Pause {
+    fn grow(&mut self) {
+        self.length = (self.length * 2).clamp(PAUSE_MIN, PAUSE_MAX);
+    }
+
+    fn after(&mut self, error: DeskError) -> anyhow::Result<()> {
+        match error {
+            DeskError::Passing(error) => {
+                tracing::warn!("the next try comes later: {error:#}");
+                self.grow();
+                Ok(())
+            }
+            DeskError::Lasting(error) => Err(error),
+        }
+    }
+}

@@ -1,0 +1,8 @@
+//! Many processes on one root: coordinators, workers of theirs, and workers with nothing but the folder. Any of them may be
+//! killed at any time.
+
+mod fencing;
+mod processes;
+mod shapes;
+
+pub(crate) use processes::{Fleet, Process};
