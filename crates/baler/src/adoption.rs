@@ -102,7 +102,7 @@ async fn take(
     let mut adopted = Adopted::default();
     while let Some(step) = steps.recv().await {
         match step {
-            Step::Ask(request) => adopted.ask(root, request).await?,
+            Step::Ask(request) => adopted.ask(root, *request).await?,
             Step::Settled(partition) => settled.send_modify(|settled| {
                 settled.partitions.insert(partition);
             }),

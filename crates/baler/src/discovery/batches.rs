@@ -145,7 +145,7 @@ impl Batches {
     }
 
     async fn ask(&self, request: Request) -> Result<()> {
-        self.send(Step::Ask(request)).await
+        self.send(Step::Ask(Box::new(request))).await
     }
 
     async fn send(&self, step: Step) -> Result<()> {

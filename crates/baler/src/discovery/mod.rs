@@ -59,7 +59,7 @@ pub struct Look {
 #[derive(Debug)]
 pub enum Step {
     /// This is to be asked of the state.
-    Ask(Request),
+    Ask(Box<Request>),
     /// Everything found in this folder has been asked for, or so much that merging can begin.
     Settled(Partition),
 }

@@ -80,6 +80,8 @@ async fn granted(watch: &Watch) -> Attempt {
         embedded: false,
         host: None,
         slots: 1,
+        memory_bytes: None,
+        isolates: false,
         scope: Scope::default(),
     };
     let grants = watch.grant(poll).await.unwrap();
