@@ -51,7 +51,11 @@ fn small_ones_are_stitched_large_ones_copied_overlapping_ones_merged() {
             group((10, 19), 300),
             group((20, 29), 900),
         ]),
-        sorted(vec![group((30, 40), 200), group((50, 60), 200)]),
+        sorted(vec![
+            group((30, 40), 200),
+            group((50, 60), 300),
+            group((61, 70), 300),
+        ]),
         sorted(vec![group((35, 45), 200)]),
     ];
     assert_eq!(
@@ -60,7 +64,7 @@ fn small_ones_are_stitched_large_ones_copied_overlapping_ones_merged() {
             "stitch 600 rows, 2 row groups of input 0: overlap nothing and are too small each",
             "copy 900 rows, row group 2 of input 0: overlaps nothing and is large enough",
             "merge 400 rows, 2 row groups of 2 inputs: share keys",
-            "stitch 200 rows, row group 1 of input 1: overlap nothing and are too small each",
+            "stitch 600 rows, 2 row groups of input 1: overlap nothing and are too small each",
         ]
     );
 }
