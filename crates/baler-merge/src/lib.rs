@@ -63,6 +63,7 @@ mod row_hash;
 mod row_time;
 mod short_hash;
 
+mod asked_types;
 mod at_once;
 mod decode;
 mod descriptions;

@@ -14,7 +14,7 @@ use arrow::compute::cast;
 use arrow::datatypes::*;
 use arrow::error::ArrowError;
 use flat::{bytes, canonical_float, decimals, each, numbers, strings, wholes};
-use nested::{lists, maps, structs};
+use nested::{ends_of, lists, maps, structs};
 use xxhash_rust::xxh3::{xxh3_64_with_seed, xxh3_128_with_seed};
 
 /// Kinds whose values may be equal under promotion share one; all others differ, so that the number 5 is not day 5.
@@ -209,20 +209,12 @@ fn add_values(sums: &mut [u128], array: &ArrayRef, path: u64) -> Result<(), Arro
         Struct(_) => structs(sums, array.as_struct(), path, seed(Kind::Struct))?,
         List(_) => {
             let array = array.as_list::<i32>();
-            let ends = array
-                .value_offsets()
-                .iter()
-                .map(|offset| *offset as usize)
-                .collect::<Vec<_>>();
+            let ends = ends_of(array.value_offsets());
             lists(sums, array, array.values(), &ends, path, seed(Kind::List))?
         }
         LargeList(_) => {
             let array = array.as_list::<i64>();
-            let ends = array
-                .value_offsets()
-                .iter()
-                .map(|offset| *offset as usize)
-                .collect::<Vec<_>>();
+            let ends = ends_of(array.value_offsets());
             lists(sums, array, array.values(), &ends, path, seed(Kind::List))?
         }
         FixedSizeList(_, size) => {

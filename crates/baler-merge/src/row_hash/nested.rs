@@ -39,11 +39,7 @@ pub(super) fn lists(
 }
 
 pub(super) fn maps(sums: &mut [u128], array: &MapArray, path: u64, seed: u64) -> Result<(), ArrowError> {
-    let ends = array
-        .value_offsets()
-        .iter()
-        .map(|offset| *offset as usize)
-        .collect::<Vec<_>>();
+    let ends = ends_of(array.value_offsets());
     let (first, last) = (ends[0], ends[ends.len() - 1]);
     let keys = hash_values(&array.keys().slice(first, last - first), path.rotate_left(17) ^ 2)?;
     let values = hash_values(
@@ -65,4 +61,9 @@ fn sequences(sums: &mut [u128], array: &dyn Array, ends: &[usize], columns: &[&[
         }
         hasher.digest128()
     });
+}
+
+/// Where lists begin and end among their elements.
+pub(super) fn ends_of<O: OffsetSizeTrait>(offsets: &[O]) -> Vec<usize> {
+    offsets.iter().map(|offset| offset.as_usize()).collect()
 }
