@@ -6,6 +6,7 @@ mod provenance;
 mod steps;
 mod workspace;
 
+mod lean;
 mod purity;
 mod text;
 mod traps;

@@ -1,29 +1,39 @@
 //! Baler as a library: what the binary does, for programs. The modules are in reading order.
 
+#[cfg(feature = "cli")]
 pub mod cli;
+#[cfg(feature = "cli")]
 pub mod commands;
 pub mod settings;
 
-#[cfg(feature = "http")]
+#[cfg(all(feature = "http", feature = "parquet"))]
 pub mod api;
 
+#[cfg(feature = "parquet")]
 pub mod adding;
+#[cfg(feature = "parquet")]
 pub mod adoption;
 pub mod collector;
 pub mod depot;
 pub mod desk;
+#[cfg(feature = "parquet")]
 pub mod discovery;
 pub mod estimate;
 pub mod folder;
 pub mod root;
+#[cfg(feature = "parquet")]
 pub mod run;
 pub mod site;
+#[cfg(feature = "parquet")]
 pub mod station;
 pub mod store;
 pub mod upkeep;
 pub mod watch;
+#[cfg(feature = "parquet")]
 pub mod worker;
 
+#[cfg(feature = "cli")]
 pub mod demo_data;
 pub mod report;
+#[cfg(feature = "parquet")]
 pub mod spec;

@@ -1,5 +1,6 @@
 //! The core's words for merging, in the engine's words. Neither of the two knows the other.
 
+use std::io;
 use std::sync::Arc;
 
 use baler_core::file::{Digest, File, FilePath, Identity, KeyRange, Level, Origin};
@@ -7,7 +8,10 @@ use baler_core::ids::{Partition, Sequence};
 use baler_core::job::{Dropped, Job};
 use baler_core::table::{Codec, MergeSpec, Rule, SortColumn, TableSpec};
 use baler_core::time::{RowTime, TimeRange};
-use baler_merge::{EpochUnit, Facts, FileError, Input, TimeColumn};
+use baler_merge::{EpochUnit, Facts, FileError, TimeColumn};
+use bytes::Bytes;
+
+use crate::depot::Input;
 
 /// A job's spec for the engine. What may be dropped for its age was fixed when the job was planned.
 pub fn for_engine(job: &Job) -> baler_merge::MergeSpec {
@@ -137,7 +141,26 @@ impl Asked {
             row_time: self.row_time.as_ref(),
             constants: &self.constants,
         };
-        baler_merge::inspect(input, &asked)
+        baler_merge::inspect(&input_for_engine(input.clone()), &asked)
+    }
+}
+
+/// A file as the engine reads it.
+pub fn input_for_engine(input: Arc<dyn Input>) -> Arc<dyn baler_merge::Input> {
+    Arc::new(EngineInput(input))
+}
+
+struct EngineInput(Arc<dyn Input>);
+
+impl baler_merge::Input for EngineInput {
+    fn name(&self) -> &str {
+        self.0.name()
+    }
+    fn len(&self) -> u64 {
+        self.0.len()
+    }
+    fn read_at(&self, offset: u64, length: usize) -> io::Result<Bytes> {
+        self.0.read_at(offset, length)
     }
 }
 

@@ -6,11 +6,12 @@ use std::sync::Arc;
 use anyhow::Result;
 use baler_core::file::{Digest, File};
 use baler_core::ids::TableName;
-use baler_merge::{Budget, Input, Unwatched};
+use baler_merge::{Budget, Unwatched};
 use serde::Serialize;
 
 use super::{exit_code, print_json};
 use crate::cli::VerifyArgs;
+use crate::depot::Input;
 use crate::report::{ProgressView, bytes, count};
 use crate::root::Root;
 use crate::site::Site;
@@ -116,8 +117,9 @@ fn check_rows(input: &Arc<dyn Input>, on_record: u64, digest: Option<Digest>) ->
     let Some(recorded) = digest else {
         return Ok(());
     };
+    let input = spec::input_for_engine(input.clone());
     let (rows, found) =
-        baler_merge::digest_of(input, Budget::default(), &Unwatched).map_err(|error| error.to_string())?;
+        baler_merge::digest_of(&input, Budget::default(), &Unwatched).map_err(|error| error.to_string())?;
     if rows != on_record {
         return Err(format!("{rows} rows could be read, {on_record} are on record"));
     }

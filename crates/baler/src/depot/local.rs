@@ -6,17 +6,21 @@ use std::sync::Arc;
 use baler_core::file::{Digest, File, FilePath, Identity};
 use baler_core::ids::JournalId;
 use baler_journal::store::{LocalStore, Store, StoreError};
-use baler_merge::{Facts, FileError, Input, Output};
+#[cfg(feature = "parquet")]
+use baler_merge::{Facts, FileError};
 use bytes::Bytes;
 use futures::StreamExt;
 use futures::stream::{self, BoxStream};
 use tokio::sync::mpsc;
 
-use super::{Aside, Deleted, Deletion, DepotError, Found, InputError, Publication, Staged, ToSetAside};
+use super::{
+    Aside, Deleted, Deletion, DepotError, Found, Input, InputError, Output, Publication, Staged, ToSetAside,
+};
 use crate::folder::input::FolderInput;
 use crate::folder::publish::Check;
 use crate::folder::staging::StagedFile;
 use crate::folder::{Folder, aside, delete as deleting, publish as publishing, staging, walk as walking};
+#[cfg(feature = "parquet")]
 use crate::spec::Asked;
 
 /// Footers read at once.
@@ -62,6 +66,7 @@ pub(super) fn walk(
     .boxed()
 }
 
+#[cfg(feature = "parquet")]
 pub(super) async fn inspect(
     folder: &Arc<Folder>,
     path: &FilePath,

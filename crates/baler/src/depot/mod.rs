@@ -8,6 +8,7 @@
 mod bucket;
 mod error;
 mod found;
+mod io;
 mod local;
 mod outcome;
 pub(crate) mod own;
@@ -17,21 +18,24 @@ pub(crate) use bucket::refuse as bucket_refuse;
 pub use bucket::{BucketDepot, BucketError};
 pub use error::{DepotError, InputError};
 pub use found::{DataFile, Found, Namer, SkipReason};
+pub use io::{Input, Output};
 pub use outcome::{Aside, Deleted, Deletion, Publication, Staged, ToSetAside};
 pub use scratch::Scratch;
 
 use std::fmt;
-use std::io;
+use std::io::Result as IoResult;
 use std::sync::Arc;
 
 use baler_core::file::{Digest, File, FilePath, Identity, Place};
 use baler_core::ids::JournalId;
 use baler_core::names::Attempt;
 use baler_journal::store::Store;
-use baler_merge::{Facts, FileError, Input, Output};
+#[cfg(feature = "parquet")]
+use baler_merge::{Facts, FileError};
 use futures::stream::BoxStream;
 
 use crate::folder::Folder;
+#[cfg(feature = "parquet")]
 use crate::spec::Asked;
 use crate::store::{PriceList, Usage};
 
@@ -79,6 +83,7 @@ impl Depot {
     }
 
     /// What the footer of this version of a file says.
+    #[cfg(feature = "parquet")]
     pub async fn inspect(
         &self,
         path: &FilePath,
@@ -132,7 +137,7 @@ impl Depot {
     }
 
     /// A folder on this machine for rows that do not fit in memory; it goes when it is dropped.
-    pub fn scratch(&self, attempt: &Attempt) -> io::Result<Scratch> {
+    pub fn scratch(&self, attempt: &Attempt) -> IoResult<Scratch> {
         match self {
             Self::Folder(folder) => {
                 Scratch::create(folder.path().join(attempt.staging_folder()).join("spill"))

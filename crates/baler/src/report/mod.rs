@@ -3,6 +3,10 @@
 mod cost;
 mod jobs;
 mod numbers;
+#[cfg(feature = "cli")]
+mod progress;
+#[cfg(not(feature = "cli"))]
+#[path = "progress_absent.rs"]
 mod progress;
 mod run;
 mod status;

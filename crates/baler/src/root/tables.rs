@@ -9,7 +9,9 @@ use baler_core::state::{State, Table};
 use baler_core::table::{Catalog, Replaced, TableSpec};
 
 use super::{Root, create_replica, pretend, replacing, siting};
-use crate::settings::{NativeSettings, TableSettings, Usage};
+#[cfg(feature = "cli")]
+use crate::settings::NativeSettings;
+use crate::settings::{ReplacedSettings, TableSettings, Usage};
 use crate::store::Location;
 
 /// The one table of a plain root.
@@ -69,16 +71,31 @@ impl Root {
     }
 
     /// Makes a native table, and its place a root where it is none. Answers whether the table is new.
+    #[cfg(feature = "cli")]
     pub async fn create_table(
         location: &Location,
         name: &TableName,
         settings: &NativeSettings,
     ) -> Result<(Self, bool)> {
-        refuse_beforehand(name, &Arc::new(settings.fresh(Replaced::SetAside)?))?;
+        Self::create_table_as(location, name, &settings.replaced, |replaced| {
+            Ok(settings.fresh(replaced)?)
+        })
+        .await
+    }
+
+    /// The same with a spec that is made once it is clear what becomes of replaced files there.
+    pub async fn create_table_as(
+        location: &Location,
+        name: &TableName,
+        replaced: &ReplacedSettings,
+        spec: impl Fn(Replaced) -> Result<TableSpec>,
+    ) -> Result<(Self, bool)> {
+        let expected = Arc::new(spec(Replaced::SetAside)?);
+        refuse_beforehand(name, &expected)?;
         let unsaid = TableSettings::unsaid();
         let (site, known) = siting::to_create(location, &unsaid).await?;
-        let replaced = replacing::choose(&site.root, &Catalog::Native, &settings.replaced).await?;
-        let spec = Arc::new(settings.fresh(replaced)?);
+        let replaced = replacing::choose(&site.root, &expected.catalog, replaced).await?;
+        let spec = Arc::new(spec(replaced)?);
         let replica = create_replica(&site.root).await?;
         let root = Self { site, replica };
         let exists = root.replica.state().tables.contains_key(name);

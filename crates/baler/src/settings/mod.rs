@@ -1,16 +1,26 @@
 //! The command line, checked: what is in here is meant and makes sense together.
 
+#[cfg(feature = "cli")]
+mod flags;
+#[cfg(feature = "cli")]
 mod fleet;
+mod folders;
 mod merging;
+#[cfg(feature = "cli")]
 mod native;
+#[cfg(feature = "cli")]
 mod policy;
 mod replaced;
 mod table;
 mod words;
 
+#[cfg(feature = "cli")]
 pub use fleet::{Place, ServeSettings, WorkerSettings};
+pub use folders::FolderFilter;
 pub use merging::{MergeSettings, TARGET_BYTES_MIN};
+#[cfg(feature = "cli")]
 pub use native::NativeSettings;
+#[cfg(feature = "cli")]
 pub(crate) use native::table_name;
 pub use replaced::ReplacedSettings;
 pub use table::TableSettings;
@@ -19,10 +29,8 @@ pub use words::{describe_rule, describe_sort, describe_table};
 use std::time::Duration;
 
 use baler_core::ids::TableName;
+#[cfg(feature = "cli")]
 use baler_core::time::Millis;
-use globset::{GlobBuilder, GlobMatcher};
-
-use crate::cli::{CompactArgs, MergingArgs, PlanArgs, ScopeArgs};
 
 /// The command line does not make sense: exit code 2.
 #[derive(Debug, thiserror::Error)]
@@ -55,7 +63,7 @@ pub struct ScopeSettings {
     /// Only this native table.
     pub table: Option<TableName>,
     /// Only folders that match.
-    pub partition: Option<GlobMatcher>,
+    pub partition: Option<FolderFilter>,
     /// No more input bytes than this.
     pub bytes_max: Option<u64>,
     /// No more jobs than this.
@@ -71,41 +79,6 @@ impl ScopeSettings {
     }
 }
 
-impl RunSettings {
-    /// Checks what was typed.
-    pub fn check(args: &CompactArgs) -> Result<Self, Usage> {
-        let Merging {
-            workers,
-            threads,
-            memory_bytes,
-        } = Merging::new(args.workers, args.threads, args.memory.as_u64())?;
-        check_lease(args.lease)?;
-        let scope = ScopeSettings::check(&args.scope)?;
-        Ok(Self {
-            workers,
-            threads,
-            memory_bytes,
-            settle: args.settle,
-            lease: args.lease,
-            scope,
-        })
-    }
-
-    /// For a dry run, which merges nothing.
-    pub fn for_plan(args: &PlanArgs) -> Result<Self, Usage> {
-        let scope = ScopeSettings::check(&args.scope)?;
-        let lease = Duration::from_secs(60);
-        Ok(Self {
-            workers: 1,
-            threads: 1,
-            memory_bytes: MEMORY_BYTES_MIN,
-            settle: args.settle,
-            lease,
-            scope,
-        })
-    }
-}
-
 /// How much of a machine is for merging.
 #[derive(Clone, Copy, Debug)]
 pub struct Merging {
@@ -118,11 +91,8 @@ pub struct Merging {
 }
 
 impl Merging {
-    fn check(args: &MergingArgs) -> Result<Self, Usage> {
-        Self::new(args.workers, args.threads, args.memory.as_u64())
-    }
-
-    fn new(workers: Option<usize>, threads: Option<usize>, memory: u64) -> Result<Self, Usage> {
+    /// Checks what is wanted; what is not said fits this machine. Memory is for all attempts together.
+    pub fn new(workers: Option<usize>, threads: Option<usize>, memory: u64) -> Result<Self, Usage> {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         let workers = workers.unwrap_or(if cores >= 4 { 2 } else { 1 });
         let threads = threads.unwrap_or(cores.div_ceil(workers.max(1)));
@@ -145,37 +115,11 @@ impl Merging {
     }
 }
 
+#[cfg(feature = "cli")]
 fn check_lease(lease: Duration) -> Result<(), Usage> {
     match lease < Duration::from_secs(1) {
         true => Err(Usage("--lease must be at least 1s".to_owned())),
         false => Ok(()),
-    }
-}
-
-impl ScopeSettings {
-    fn check(args: &ScopeArgs) -> Result<Self, Usage> {
-        let glob = |text: &String| {
-            let glob = GlobBuilder::new(text).literal_separator(true).build();
-            glob.map(|glob| glob.compile_matcher())
-                .map_err(|error| Usage(format!("--partition: {error}")))
-        };
-        let partition = args.partition.as_ref().map(glob).transpose()?;
-        let bytes_max = args.max_bytes.map(|size| size.as_u64());
-        refuse_zero("--max-bytes", bytes_max.unwrap_or(1))?;
-        refuse_zero("--limit-jobs", args.limit_jobs.unwrap_or(1) as u64)?;
-        let cost_max_usd = args.max_cost;
-        if cost_max_usd.is_some_and(|usd| usd.is_nan() || usd <= 0.0) {
-            return Err(Usage(
-                "--max-cost must be above 0, in US dollars like 0.50".to_owned(),
-            ));
-        }
-        Ok(Self {
-            table: args.table.as_deref().map(TableName::from),
-            partition,
-            bytes_max,
-            jobs_max: args.limit_jobs,
-            cost_max_usd,
-        })
     }
 }
 
@@ -186,6 +130,7 @@ fn refuse_zero(flag: &str, value: u64) -> Result<(), Usage> {
     }
 }
 
+#[cfg(feature = "cli")]
 pub(crate) fn millis(length: Duration) -> Millis {
     Millis(u64::try_from(length.as_millis()).unwrap_or(u64::MAX))
 }

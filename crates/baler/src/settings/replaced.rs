@@ -2,7 +2,9 @@
 
 use baler_core::table::Replaced;
 
+#[cfg(feature = "cli")]
 use super::Usage;
+#[cfg(feature = "cli")]
 use crate::cli::ReplacedArgs;
 
 /// What the user said about replaced files.
@@ -15,6 +17,7 @@ pub struct ReplacedSettings {
 }
 
 impl ReplacedSettings {
+    #[cfg(feature = "cli")]
     pub(super) fn check(args: &ReplacedArgs) -> Result<Self, Usage> {
         let keep = args.keep_inputs.as_deref().map(kept_below).transpose()?;
         let leave = args.leave_inputs.then_some(Replaced::Remember);
@@ -36,6 +39,7 @@ impl ReplacedSettings {
 }
 
 /// What is kept must not be found by those who list the root.
+#[cfg(feature = "cli")]
 fn kept_below(prefix: &str) -> Result<Replaced, Usage> {
     let trimmed = prefix.trim_matches('/');
     let plain = trimmed.split('/').all(|part| !matches!(part, "" | "." | ".."));

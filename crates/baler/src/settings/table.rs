@@ -1,5 +1,6 @@
 //! What a plain table is: files in a folder that others list.
 
+#[cfg(feature = "cli")]
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -7,6 +8,7 @@ use baler_core::limits;
 use baler_core::table::{Catalog, MergeSpec, Policy, Replaced, Rewritten, Rule, TableSpec};
 
 use super::{MergeSettings, ReplacedSettings, Usage, describe_rule, describe_sort};
+#[cfg(feature = "cli")]
 use crate::cli::{PlainArgs, RewrittenArg};
 use crate::store::{Location, OutputSettings};
 
@@ -27,6 +29,7 @@ pub struct TableSettings {
 
 impl TableSettings {
     /// Checks what was typed.
+    #[cfg(feature = "cli")]
     pub fn check(args: &PlainArgs) -> Result<Self, Usage> {
         let rewritten = args.rewritten.map(|arg| match arg {
             RewrittenArg::Report => Rewritten::Report,
@@ -121,6 +124,7 @@ impl TableSettings {
     }
 }
 
+#[cfg(feature = "cli")]
 fn pairs(flag: &str, texts: &[String]) -> Result<BTreeMap<String, String>, Usage> {
     let pair = |text: &String| match text.split_once('=') {
         Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),

@@ -11,6 +11,7 @@ mod granting;
 mod others;
 mod remote;
 
+#[cfg(any(feature = "http", feature = "parquet"))]
 pub(crate) use granting::jittered;
 pub use remote::{Seen, Verdict};
 

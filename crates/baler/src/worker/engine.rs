@@ -98,7 +98,7 @@ async fn open_inputs(order: &Order, meter: &Meter) -> Result<Vec<Arc<dyn Input>>
     for file in &order.grant.job.inputs {
         meter.step();
         match order.site.depot_of(&file.path).open_input(file).await {
-            Ok(input) => inputs.push(input),
+            Ok(input) => inputs.push(spec::input_for_engine(input)),
             Err(InputError::Gone { .. } | InputError::Changed { .. }) => {
                 changed.push(charge(file, "gone or overwritten"));
             }

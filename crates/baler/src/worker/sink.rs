@@ -32,7 +32,7 @@ impl OutputSink for AttemptSink<'_> {
 }
 
 struct MeteredOutput {
-    output: Box<dyn Output>,
+    output: Box<dyn crate::depot::Output>,
     meter: Arc<Meter>,
 }
 

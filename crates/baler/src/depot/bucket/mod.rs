@@ -3,6 +3,8 @@
 
 mod delete;
 mod error;
+#[cfg(feature = "parquet")]
+mod footer;
 mod input;
 mod output;
 mod probes;
@@ -18,13 +20,17 @@ use std::sync::Arc;
 use baler_core::file::{Digest, File, FilePath, Identity, Origin, Place};
 use baler_core::ids::JournalId;
 use baler_core::time::StoreTime;
-use baler_merge::{Facts, FileError, Input, Output};
+#[cfg(feature = "parquet")]
+use baler_merge::{Facts, FileError};
 use futures::stream::BoxStream;
 use object_store::ObjectStore;
 use object_store::path::Path;
 use tokio::runtime::Handle;
 
-use super::{Deleted, Deletion, DepotError, Found, InputError, Publication, Staged};
+#[cfg(feature = "parquet")]
+use super::InputError;
+use super::{Deleted, Deletion, DepotError, Found, Input, Output, Publication, Staged};
+#[cfg(feature = "parquet")]
 use crate::spec::Asked;
 use crate::store::{Bucket, Purpose};
 
@@ -69,13 +75,14 @@ impl BucketDepot {
         walk::walk(self, journal)
     }
 
+    #[cfg(feature = "parquet")]
     pub(super) async fn inspect(
         &self,
         path: &FilePath,
         identity: &Identity,
         asked: &Asked,
     ) -> Result<Result<Facts, FileError>, InputError> {
-        input::inspect(self, path, identity, asked).await
+        footer::inspect(self, path, identity, asked).await
     }
 
     pub(super) async fn identity_now(&self, path: &FilePath) -> Result<Option<Identity>, BucketError> {
@@ -132,7 +139,7 @@ impl BucketDepot {
     }
 
     /// Takes away what probes left that died; without a present, all there is.
-    pub(crate) async fn sweep_probes(&self, present: Option<StoreTime>) -> Result<u64, BucketError> {
+    pub async fn sweep_probes(&self, present: Option<StoreTime>) -> Result<u64, BucketError> {
         probes::sweep(self, present).await
     }
 

@@ -5,12 +5,12 @@ use std::io::{self, Write};
 use std::sync::Arc;
 
 use baler_core::file::FilePath;
-use baler_merge::Output;
 use object_store::path::Path;
 use object_store::{ObjectStore, ObjectStoreExt, WriteMultipart};
 use tokio::runtime::Handle;
 
 use super::{BucketDepot, BucketError};
+use crate::depot::Output;
 use crate::store::Purpose;
 
 /// One part of an upload; an output that is smaller goes in one PUT. Stores take at most 10,000 parts.

@@ -1,0 +1,85 @@
+//! A database that embeds Baler brings its own format, its own flags and its own server: without default features it must not
+//! pay for ours. This bans the crates that would bring them back, and sees that the rest compiles by itself.
+
+use std::collections::BTreeSet;
+
+use anyhow::{Result, bail};
+
+use crate::process;
+use crate::workspace::Workspace;
+
+/// Crates of the Parquet path, of the binary and of HTTP; their families go by the same beginning.
+const BANNED: &[&str] = &[
+    "arrow",
+    "axum",
+    "baler-merge",
+    "clap",
+    "globset",
+    "hyper",
+    "indicatif",
+    "parquet",
+    "quick-xml",
+    "reqwest",
+    "rustls",
+    "tracing-subscriber",
+];
+
+pub(crate) fn check(workspace: &Workspace) -> Result<()> {
+    let tree = process::output(&mut workspace.cargo(&[
+        "tree",
+        "--package",
+        "baler",
+        "--no-default-features",
+        "--edges",
+        "normal",
+        "--prefix",
+        "none",
+        "--locked",
+    ]))?;
+    let intruders = intruders(&tree);
+    if let Some(first) = intruders.first() {
+        bail!(
+            "baler without default features must be light, but it now depends on {}.\n\
+             See who brings it: cargo tree -p baler --no-default-features -e normal -i {first}\n\
+             Put the code that needs it behind one of the features cli, http, parquet or cloud.",
+            intruders.iter().copied().collect::<Vec<_>>().join(", ")
+        );
+    }
+    process::run(&mut workspace.cargo(&[
+        "clippy",
+        "--package",
+        "baler",
+        "--lib",
+        "--no-default-features",
+        "--locked",
+        "--quiet",
+        "--",
+        "-D",
+        "warnings",
+    ]))
+}
+
+fn intruders(tree: &str) -> BTreeSet<&str> {
+    let names = tree.lines().filter_map(|line| line.split_whitespace().next());
+    names.filter(|name| is_banned(name)).collect()
+}
+
+fn is_banned(name: &str) -> bool {
+    let of_family = |banned: &&str| name.strip_prefix(*banned).is_some_and(is_family_suffix);
+    BANNED.iter().any(of_family)
+}
+
+fn is_family_suffix(rest: &str) -> bool {
+    rest.is_empty() || rest.starts_with(['-', '_'])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn banned_crates_are_found_with_their_families() {
+        let tree = "baler v0.1.0 (path)\narrow-array v60.1.0\nclap_builder v4.6.0\ntokio v1.0.0\narrowhead v1.0.0\n\narrow-array v60.1.0 (*)\n";
+        assert_eq!(intruders(tree), BTreeSet::from(["arrow-array", "clap_builder"]));
+    }
+}
