@@ -1,6 +1,8 @@
 //! What a compaction would ask of its stores, before it does: one line for each purpose. The figures that it rests on are
 //! how worker, collector and journal work; a test compares them with a real run.
 
+use baler_core::table::{Catalog, Replaced, TableSpec};
+
 use crate::report::Cost;
 use crate::site::Site;
 use crate::store::{Kind, PriceList, Purpose};
@@ -50,6 +52,15 @@ pub struct PlannedJob {
 }
 
 impl PlannedJob {
+    /// One of a table, without files so far.
+    pub fn of(spec: &TableSpec) -> Self {
+        Self {
+            target_bytes: spec.merge.target_bytes,
+            deletes: !matches!(spec.catalog, Catalog::Output { .. }) && spec.replaced != Replaced::Remember,
+            ..Self::default()
+        }
+    }
+
     /// Counts a file in.
     pub fn take(&mut self, bytes: u64) {
         self.bytes += bytes;
@@ -74,16 +85,29 @@ pub fn estimate(site: &Site, looked: Looked, jobs: &[PlannedJob]) -> Cost {
             looked.listed.div_ceil(OBJECTS_PER_PAGE).max(1),
         );
         cost.expect(&inbox, Purpose::Footer, Kind::Get, looked.fresh);
+    }
+    expect_jobs(&mut cost, site, jobs);
+    cost
+}
+
+/// What these jobs alone would cost.
+pub fn of_jobs(site: &Site, jobs: &[PlannedJob]) -> Cost {
+    let mut cost = Cost::default();
+    expect_jobs(&mut cost, site, jobs);
+    cost
+}
+
+fn expect_jobs(cost: &mut Cost, site: &Site, jobs: &[PlannedJob]) {
+    if let Some(inbox) = site.inbox().prices() {
         for job in jobs {
-            expect_reading(&mut cost, &inbox, job);
+            expect_reading(cost, &inbox, job);
         }
     }
     if let Some(root) = site.root.prices() {
         for job in jobs {
-            expect_writing(&mut cost, &root, job);
+            expect_writing(cost, &root, job);
         }
     }
-    cost
 }
 
 fn expect_reading(cost: &mut Cost, prices: &PriceList, job: &PlannedJob) {

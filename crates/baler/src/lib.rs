@@ -20,6 +20,8 @@ pub mod desk;
 pub mod discovery;
 pub mod estimate;
 pub mod folder;
+#[cfg(feature = "parquet")]
+pub mod metrics;
 pub mod root;
 #[cfg(feature = "parquet")]
 pub mod run;

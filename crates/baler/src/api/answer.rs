@@ -39,6 +39,11 @@ pub(super) fn asked<T: DeserializeOwned>(body: &[u8]) -> Result<T, Refused> {
     serde_json::from_slice(body).map_err(|error| Refused(StatusCode::BAD_REQUEST, error.to_string()))
 }
 
+/// Figures, as Prometheus reads them.
+pub(super) fn metrics_page(text: String) -> Response {
+    ([(CONTENT_TYPE, "text/plain; version=0.0.4")], text).into_response()
+}
+
 pub(super) fn json(value: &impl Serialize) -> Result<Response, Refused> {
     let text = serde_json::to_string(value)
         .map_err(|error| Refused(StatusCode::INTERNAL_SERVER_ERROR, error.to_string()))?;

@@ -55,7 +55,7 @@ pub(super) async fn add(State(api): State<Arc<Api>>, uri: Uri, body: Bytes) -> R
 }
 
 /// Names of tables are plain: there is nothing to unescape.
-fn table_in(uri: &Uri) -> Option<&str> {
+pub(super) fn table_in(uri: &Uri) -> Option<&str> {
     let mut pairs = uri.query()?.split('&');
     pairs.find_map(|pair| pair.strip_prefix("table="))
 }

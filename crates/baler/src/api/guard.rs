@@ -3,6 +3,7 @@
 use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use axum::extract::{Request, State};
@@ -11,9 +12,9 @@ use axum::http::header::AUTHORIZATION;
 use axum::middleware::Next;
 use axum::response::Response;
 use subtle::ConstantTimeEq;
+use tokio::sync::Semaphore;
 
 use super::answer::Refused;
-use super::{Api, REQUEST_MAX};
 
 /// A shorter token could be guessed.
 const TOKEN_BYTES_MIN: usize = 16;
@@ -59,16 +60,37 @@ impl Bearer {
 /// Whether the process lives is nobody's secret.
 const OPEN_PATH: &str = "/healthz";
 
+/// Requests at once; polls that wait count too.
+const REQUESTS_MAX: usize = 1_024;
+
+/// How long a request may take, waiting for work included.
+const REQUEST_MAX: Duration = Duration::from_secs(90);
+
+/// Who is let in.
+#[derive(Debug)]
+pub(super) struct Gate {
+    bearer: Option<Bearer>,
+    room: Semaphore,
+}
+
+impl Gate {
+    /// Without a token everybody who can reach it.
+    pub(super) fn new(bearer: Option<Bearer>) -> Self {
+        Self {
+            bearer,
+            room: Semaphore::new(REQUESTS_MAX),
+        }
+    }
+}
+
 pub(super) async fn admit(
-    State(api): State<Arc<Api>>,
+    State(gate): State<Arc<Gate>>,
     request: Request,
     next: Next,
 ) -> Result<Response, Refused> {
     let open = request.uri().path() == OPEN_PATH;
-    let allowed = api
-        .bearer
-        .as_ref()
-        .is_none_or(|bearer| bearer.is_shown_by(&request));
+    let bearer = gate.bearer.as_ref();
+    let allowed = bearer.is_none_or(|bearer| bearer.is_shown_by(&request));
     if !open && !allowed {
         return Err(Refused(
             StatusCode::UNAUTHORIZED,
@@ -76,7 +98,7 @@ pub(super) async fn admit(
                 .to_owned(),
         ));
     }
-    let Ok(_room) = api.room.try_acquire() else {
+    let Ok(_room) = gate.room.try_acquire() else {
         return Err(Refused(
             StatusCode::SERVICE_UNAVAILABLE,
             "too many requests at once: try again".to_owned(),

@@ -1,5 +1,5 @@
-//! A coordinator's HTTP API: JSON below `/v1`, health and metrics beside it. Everything is bounded: bodies, requests at once,
-//! and how long each may take.
+//! A coordinator's HTTP API: JSON below `/v1`, health and metrics beside it. Everything is bounded: connections, heads, bodies,
+//! requests at once, and how long each may take. A worker that listens answers the last line only.
 //!
 //! | path | who asks | what |
 //! |---|---|---|
@@ -11,51 +11,41 @@
 mod answer;
 mod files;
 mod guard;
+mod listening;
 mod looking;
-mod metrics;
 mod work;
+mod worker;
 
 pub use guard::Bearer;
+pub use worker::WorkerApi;
 
 use std::sync::Arc;
-use std::time::Duration;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
 use axum::middleware::from_fn_with_state;
 use axum::routing::{get, post};
 use tokio::net::TcpListener;
-use tokio::sync::{Semaphore, watch};
+use tokio::sync::watch;
 
 use crate::desk::protocol;
+use crate::metrics::Board;
 use crate::station::Station;
 use crate::store::OutputSettings;
-use crate::worker::Tally;
-use work::Workers;
+use guard::Gate;
+use listening::listen;
 
 /// A body may be this long. The end of an attempt names each input and output of its range.
 const BODY_BYTES_MAX: usize = 32 << 20;
-
-/// Requests at once; polls that wait count too.
-const REQUESTS_MAX: usize = 1_024;
-
-/// How long a request may take, waiting for work included.
-const REQUEST_MAX: Duration = Duration::from_secs(90);
-
-/// How long requests that are under way may still take when the process is to stop.
-const CLOSE_PATIENCE: Duration = Duration::from_secs(10);
 
 /// What the handlers share.
 #[derive(Debug)]
 pub struct Api {
     station: Arc<Station>,
     outputs: OutputSettings,
-    bearer: Option<Bearer>,
-    room: Semaphore,
-    workers: Workers,
-    /// What the worker of this process has done.
-    tally: Arc<Tally>,
+    gate: Arc<Gate>,
+    board: Arc<Board>,
 }
 
 impl Api {
@@ -64,25 +54,19 @@ impl Api {
         station: Arc<Station>,
         outputs: OutputSettings,
         bearer: Option<Bearer>,
-        tally: Arc<Tally>,
+        board: Arc<Board>,
     ) -> Self {
         Self {
             station,
             outputs,
-            bearer,
-            room: Semaphore::new(REQUESTS_MAX),
-            workers: Workers::default(),
-            tally,
+            gate: Arc::new(Gate::new(bearer)),
+            board,
         }
     }
 
     /// Answers until `close` says so, and then what is still under way.
     pub async fn serve(self: Arc<Self>, listener: TcpListener, close: watch::Receiver<bool>) -> Result<()> {
-        let serving = axum::serve(listener, self.router()).with_graceful_shutdown(closed(close.clone()));
-        tokio::select! {
-            served = serving.into_future() => served.context("the API ended"),
-            () = async { closed(close).await; tokio::time::sleep(CLOSE_PATIENCE).await } => Ok(()),
-        }
+        listen(listener, self.router(), close).await
     }
 
     fn router(self: Arc<Self>) -> Router {
@@ -94,15 +78,10 @@ impl Api {
             .route("/v1/files", post(files::add))
             .route("/v1/status", get(looking::status))
             .route("/v1/jobs", get(looking::jobs))
-            .route("/metrics", get(metrics::metrics))
+            .route("/metrics", get(looking::metrics))
             .route("/healthz", get(looking::healthz))
             .layer(DefaultBodyLimit::max(BODY_BYTES_MAX))
-            .layer(from_fn_with_state(self.clone(), guard::admit))
+            .layer(from_fn_with_state(self.gate.clone(), guard::admit))
             .with_state(self)
     }
-}
-
-async fn closed(mut close: watch::Receiver<bool>) {
-    // Whoever could close it has gone: that closes it too.
-    let _ = close.wait_for(|close| *close).await;
 }

@@ -1,15 +1,14 @@
 //! Workers elsewhere: they ask for work, tell what became of it, and show that they live.
 
-use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use axum::body::Bytes;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
-use baler_core::ids::{JournalId, WorkerId};
+use baler_core::ids::JournalId;
 use baler_core::request::{Grant, Poll, Reply, Scope};
 use futures::future::try_join_all;
 
@@ -21,54 +20,8 @@ use crate::desk::protocol::{Hello, PollAnswer, PollAsk, RenewAnswer, RenewAsk, V
 /// The longest that a poll waits for work.
 const WAIT_MAX: Duration = Duration::from_secs(30);
 
-/// Workers that are remembered.
-const WORKERS_MAX: usize = 10_000;
-
-/// A worker that was not heard of for this long is forgotten.
-const FORGOTTEN_AFTER: Duration = Duration::from_secs(600);
-
 /// Slots that one worker is believed to have.
 const SLOTS_MAX: usize = 1_024;
-
-/// The workers that have asked here, as they were last heard of.
-#[derive(Debug, Default)]
-pub(super) struct Workers {
-    seen: Mutex<BTreeMap<WorkerId, WorkerSeen>>,
-}
-
-/// A worker, as it was last heard of.
-#[derive(Clone, Debug)]
-pub(super) struct WorkerSeen {
-    pub(super) heard: Instant,
-    pub(super) slots_free: usize,
-    pub(super) memory_bytes: u64,
-}
-
-impl Workers {
-    fn heard(&self, worker: &WorkerId, said: Option<(usize, u64)>) {
-        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
-        seen.retain(|_, worker| worker.heard.elapsed() < FORGOTTEN_AFTER);
-        if seen.len() >= WORKERS_MAX && !seen.contains_key(worker) {
-            return;
-        }
-        let entry = seen.entry(worker.clone()).or_insert(WorkerSeen {
-            heard: Instant::now(),
-            slots_free: 0,
-            memory_bytes: 0,
-        });
-        entry.heard = Instant::now();
-        if let Some((slots_free, memory_bytes)) = said {
-            (entry.slots_free, entry.memory_bytes) = (slots_free, memory_bytes);
-        }
-    }
-
-    pub(super) fn all(&self) -> Vec<(WorkerId, WorkerSeen)> {
-        let seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
-        seen.iter()
-            .map(|(id, worker)| (id.clone(), worker.clone()))
-            .collect()
-    }
-}
 
 pub(super) async fn hello(State(api): State<Arc<Api>>) -> Result<Response, Refused> {
     let root = &api.station.root;
@@ -89,7 +42,9 @@ pub(super) async fn poll(State(api): State<Arc<Api>>, body: Bytes) -> Result<Res
     let slots = ask.slots.min(SLOTS_MAX);
     let mut assignments = Vec::new();
     if slots > 0 {
-        api.workers.heard(&ask.worker, Some((slots, ask.memory_bytes)));
+        let workers = api.station.watch.workers();
+        workers.asks(&ask.worker, slots, Some(ask.memory_bytes));
+        workers.spent(&ask.worker, ask.spent);
         for grant in api.grant(&ask, slots).await? {
             assignments.push(assign(&api.station.root, grant)?);
         }
@@ -100,7 +55,7 @@ pub(super) async fn poll(State(api): State<Arc<Api>>, body: Bytes) -> Result<Res
 pub(super) async fn renew(State(api): State<Arc<Api>>, body: Bytes) -> Result<Response, Refused> {
     let ask: RenewAsk = asked(&body)?;
     api.check_journal(ask.journal)?;
-    api.workers.heard(&ask.worker, None);
+    api.station.watch.workers().spent(&ask.worker, ask.spent);
     let verdicts = api.station.watch.renew(&ask.leases).await;
     json(&RenewAnswer { verdicts })
 }
@@ -109,7 +64,7 @@ pub(super) async fn rewatch(State(api): State<Arc<Api>>, body: Bytes) -> Result<
     let ask: RenewAsk = asked(&body)?;
     api.check_journal(ask.journal)?;
     api.refuse_when_stopping()?;
-    api.workers.heard(&ask.worker, None);
+    api.station.watch.workers().spent(&ask.worker, ask.spent);
     let attempts: Vec<_> = ask.leases.iter().map(|(attempt, _)| *attempt).collect();
     let verdicts = api.station.watch.rewatch(&attempts).await;
     json(&RenewAnswer { verdicts })

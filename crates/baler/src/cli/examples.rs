@@ -19,7 +19,8 @@ Examples:
 pub(super) const STATUS: &str = "\
 Examples:
   baler status ./data
-  baler status ./data --json | jq .quarantined";
+  baler status ./data --json | jq .quarantined
+  baler status http://host:7070 --watch          a coordinator knows how far its workers are";
 
 pub(super) const FILES: &str = "\
 Examples:
@@ -95,7 +96,8 @@ Examples:
 pub(super) const JOBS: &str = "\
 Examples:
   baler jobs ./data
-  baler jobs ./data --json | jq 'select(.status == \"cancelled\") | .reason'";
+  baler jobs ./data --json | jq 'select(.status == \"cancelled\") | .reason'
+  baler jobs http://host:7070 --watch            with how far each is, and how long it will still take";
 
 pub(super) const CANCEL: &str = "\
 Examples:

@@ -1,6 +1,6 @@
 //! Commands that go on until they are stopped: coordinators and workers.
 
-use std::net::SocketAddr;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -53,13 +53,26 @@ pub struct WorkerArgs {
     /// With coordinators: where this machine finds the root, if not where they do
     #[arg(long, value_name = "ROOT")]
     pub root: Option<Location>,
-    /// With coordinators: the file that holds the token to show
+    /// Answer with this worker's own metrics here: a port of this machine, or an address; beyond this machine only
+    /// with --token-file
+    #[arg(long, value_name = "[ADDRESS:]PORT", value_parser = listen_address)]
+    pub listen: Option<SocketAddr>,
+    /// The file that holds the token to show to coordinators; and with --listen, the one that others must show here
     #[arg(long, value_name = "FILE")]
     pub token_file: Option<PathBuf>,
     /// Without a coordinator: take over the work of a process that has shown no sign of life for this long
     /// [default: 60s]
     #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration)]
     pub lease: Option<Duration>,
+}
+
+/// A port alone is one of this machine.
+fn listen_address(text: &str) -> Result<SocketAddr, String> {
+    let port = text
+        .parse()
+        .map(|port: u16| SocketAddr::from((Ipv4Addr::LOCALHOST, port)));
+    port.or_else(|_| text.parse())
+        .map_err(|_| "give a port, or an address and a port like 127.0.0.1:7071".to_owned())
 }
 
 /// How a process merges.

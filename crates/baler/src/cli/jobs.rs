@@ -1,14 +1,21 @@
 //! Commands about jobs.
 
+use std::path::PathBuf;
+
 use clap::Args;
 
+use super::looking::LookAt;
 use crate::store::Location;
 
 /// `baler jobs`
 #[derive(Debug, Args)]
 pub struct JobsArgs {
-    /// A folder or bucket that Baler has worked on; with --output, that is DST
-    pub root: Location,
+    /// A folder or bucket that Baler has worked on (with --output, that is DST), or a coordinator of it
+    #[arg(value_name = "ROOT|URL")]
+    pub place: LookAt,
+    /// The file that holds the token to show to a coordinator
+    #[arg(long, value_name = "FILE")]
+    pub token_file: Option<PathBuf>,
     /// Only of this native table
     #[arg(long, value_name = "NAME")]
     pub table: Option<String>,

@@ -1,8 +1,11 @@
 //! Commands that look at a root, and the few that tidy it.
 
+use std::path::PathBuf;
+use std::str::FromStr;
+
 use clap::Args;
 
-use crate::store::Location;
+use crate::store::{Location, LocationError};
 
 /// A command that needs a root and nothing else.
 #[derive(Debug, Args)]
@@ -27,11 +30,36 @@ pub struct TableRootArgs {
     pub json: bool,
 }
 
+/// Who is asked how a root stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum LookAt {
+    /// Its journal.
+    Root(Location),
+    /// One of its coordinators, which knows besides how far its workers are.
+    Coordinator(String),
+}
+
+impl FromStr for LookAt {
+    type Err = LocationError;
+
+    fn from_str(text: &str) -> Result<Self, LocationError> {
+        let is_url = text.starts_with("http://") || text.starts_with("https://");
+        Ok(match is_url {
+            true => Self::Coordinator(text.to_owned()),
+            false => Self::Root(text.parse()?),
+        })
+    }
+}
+
 /// `baler status`
 #[derive(Debug, Args)]
 pub struct StatusArgs {
-    /// A folder or bucket that Baler has worked on; with --output, that is DST
-    pub root: Location,
+    /// A folder or bucket that Baler has worked on (with --output, that is DST), or a coordinator of it
+    #[arg(value_name = "ROOT|URL")]
+    pub place: LookAt,
+    /// The file that holds the token to show to a coordinator
+    #[arg(long, value_name = "FILE")]
+    pub token_file: Option<PathBuf>,
     /// Only this native table
     #[arg(long, value_name = "NAME")]
     pub table: Option<String>,

@@ -12,7 +12,7 @@ pub use compact::{
 };
 pub use fleet::{MergingArgs, RescanArgs, ServeArgs, WorkerArgs};
 pub use jobs::{CancelArgs, JobsArgs};
-pub use looking::{FilesArgs, GcArgs, RetryArgs, RootArgs, StatusArgs, TableRootArgs, VerifyArgs};
+pub use looking::{FilesArgs, GcArgs, LookAt, RetryArgs, RootArgs, StatusArgs, TableRootArgs, VerifyArgs};
 pub use tables::{
     AddArgs, NativeArgs, PinArgs, PolicyArg, TableArgs, TableCommand, TableNameArgs, UnpinArgs,
 };
@@ -48,7 +48,7 @@ pub enum Command {
     #[cfg(feature = "http")]
     #[command(after_help = examples::WORKER)]
     Worker(Box<WorkerArgs>),
-    /// Show files, jobs, leases, quarantine and garbage
+    /// Show files, jobs, workers and how far they are, quarantine and garbage
     #[command(after_help = examples::STATUS)]
     Status(StatusArgs),
     /// List the live files, or those of an older version

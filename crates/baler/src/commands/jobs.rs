@@ -5,37 +5,32 @@ use std::process::ExitCode;
 use anyhow::Result;
 use baler_core::ids::TableName;
 
+use super::fleet_lines::{duration, job_words};
+use super::looking::View;
 use super::{print_json, watching};
 use crate::cli::JobsArgs;
-use crate::report::{EndedJob, OpenJob, bytes, count};
-use crate::root::Root;
+use crate::report::{EndedJob, Jobs, OpenJob, bytes, count};
 
 /// Ended jobs that people are shown; programs get all that the state remembers.
 const SHOWN_MAX: usize = 20;
 
 /// Runs it.
 pub async fn run(args: &JobsArgs) -> Result<ExitCode> {
-    let root = Root::open_to_read(&args.root).await?;
-    watching::show(&root, args.watch, || print(&root, args)).await?;
+    let view = View::open(&args.place, args.token_file.as_deref()).await?;
+    let only = args.table.as_deref().map(TableName::from);
+    let look = async || view.jobs(only.as_ref()).await;
+    watching::show(args.watch, look, |jobs| print(jobs, args.json)).await?;
     Ok(ExitCode::SUCCESS)
 }
 
-fn print(root: &Root, args: &JobsArgs) -> Result<()> {
-    let only = args.table.as_deref().map(TableName::from);
-    root.tables(only.as_ref())?;
-    let state = root.replica.state();
-    let covers = |table: &TableName| only.as_ref().is_none_or(|only| only == table);
-    let open = state.jobs.values().filter(|job| covers(&job.table));
-    let open: Vec<OpenJob> = open.map(|job| OpenJob::of(&state, job)).collect();
-    let ended = state.recent.iter().rev().filter(|job| covers(&job.table));
-    let ended: Vec<EndedJob> = ended.map(|job| EndedJob::of(job)).collect();
-    match args.json {
+fn print(jobs: &Jobs, json: bool) -> Result<()> {
+    match json {
         true => {
-            open.iter().try_for_each(print_json)?;
-            ended.iter().try_for_each(print_json)
+            jobs.open.iter().try_for_each(print_json)?;
+            jobs.ended.iter().try_for_each(print_json)
         }
         false => {
-            print_for_people(&open, &ended);
+            print_for_people(&jobs.open, &jobs.ended);
             Ok(())
         }
     }
@@ -63,8 +58,12 @@ pub(super) fn open_line(job: &OpenJob) -> String {
         .last_error
         .as_ref()
         .map_or_else(String::new, |error| format!("; last error: {error}"));
+    let planned = match job.age_seconds {
+        Some(age) => duration(age),
+        None => format!("{} entries", job.age_entries),
+    };
     format!(
-        "job {} {}: {} files, {} in {} ({}), {} attempt(s), {} fault(s), planned {} entries ago{held}{error}",
+        "job {} {}: {} files, {} in {} ({}), {} attempt(s), {} fault(s), planned {planned} ago{held}{}{error}",
         job.id,
         job.status,
         job.files,
@@ -73,7 +72,7 @@ pub(super) fn open_line(job: &OpenJob) -> String {
         job.why,
         job.attempts,
         job.faults,
-        job.age_entries,
+        job_words(job),
     )
 }
 

@@ -11,6 +11,7 @@ use super::compact::drain_on_interrupt;
 use crate::api::{Api, Bearer};
 use crate::cli::ServeArgs;
 use crate::desk::OwnDesk;
+use crate::metrics::{Board, WorkerFigures};
 use crate::report::ProgressView;
 use crate::root::Root;
 use crate::settings::{Merging, ServeSettings, TableSettings};
@@ -28,12 +29,13 @@ pub async fn run(args: &ServeArgs) -> Result<ExitCode> {
     let root = Arc::new(Root::open_for_compaction(&args.root, &table).await?);
     let drain = drain_on_interrupt();
     let station = Arc::new(Station::new(root, settings.lease, settings.rescan, drain));
-    let tally = Arc::new(Tally::default());
+    let board = Arc::new(Board::default());
+    show(&board, &station);
     let worker = settings
         .merging
-        .map(|merging| embedded(&station, &merging, &tally));
+        .map(|merging| embedded(&station, &merging, &board));
     let worker = worker.transpose()?;
-    let api = Arc::new(Api::new(station.clone(), table.outputs, bearer, tally));
+    let api = Arc::new(Api::new(station.clone(), table.outputs, bearer, board));
     let (close, closed) = watch::channel(false);
     eprintln!("serving {} on http://{address}", station.root.site.root);
     let front = api.serve(listener, closed);
@@ -44,8 +46,28 @@ pub async fn run(args: &ServeArgs) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
+/// What a process with a replica knows is shown.
+pub(super) fn show(board: &Board, station: &Arc<Station>) {
+    let root = station.root.site.root.to_string();
+    board.put_up(&root, station.clone());
+    board.put_up(&root, Arc::new(station.root.site.clone()));
+}
+
+/// A worker whose figures are shown.
+pub(super) fn shown_worker(hands: Hands, slots: usize, board: &Board) -> Endless {
+    let root = hands.site.root.to_string();
+    let tally = Arc::new(Tally::default());
+    let figures = WorkerFigures {
+        root: root.clone(),
+        desk: hands.desk.clone(),
+        tally: tally.clone(),
+    };
+    board.put_up(&root, Arc::new(figures));
+    Endless::new(hands, slots, tally)
+}
+
 /// The worker of a process with a replica.
-pub(super) fn embedded(station: &Station, merging: &Merging, tally: &Arc<Tally>) -> Result<Endless> {
+pub(super) fn embedded(station: &Station, merging: &Merging, board: &Board) -> Result<Endless> {
     let desk = OwnDesk::new(station.root.clone(), station.watch.clone())?;
     let hands = Hands {
         desk: Arc::new(desk),
@@ -56,5 +78,5 @@ pub(super) fn embedded(station: &Station, merging: &Merging, tally: &Arc<Tally>)
         drain: station.drain.clone(),
         wasted: Arc::default(),
     };
-    Ok(Endless::new(hands, merging.workers, tally.clone()))
+    Ok(shown_worker(hands, merging.workers, board))
 }

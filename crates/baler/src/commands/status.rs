@@ -1,4 +1,4 @@
-//! `baler status`: files by level, jobs, leases, quarantine, garbage, and the last jobs.
+//! `baler status`: files by level, jobs, workers and how far they are, quarantine, garbage, and the last jobs.
 
 use std::process::ExitCode;
 
@@ -6,22 +6,22 @@ use anyhow::Result;
 use baler_core::ids::TableName;
 
 use super::jobs::{ended_line, open_line};
-use super::{exit_code, print_json, watching};
+use super::looking::View;
+use super::{exit_code, fleet_lines, print_json, watching};
 use crate::cli::StatusArgs;
 use crate::report::{Status, TableStatus, Totals, bytes, count};
-use crate::root::Root;
 
 /// Runs it.
 pub async fn run(args: &StatusArgs) -> Result<ExitCode> {
-    let root = Root::open_to_read(&args.root).await?;
+    let view = View::open(&args.place, args.token_file.as_deref()).await?;
     let only = args.table.as_deref().map(TableName::from);
     let mut sound = true;
-    watching::show(&root, args.watch, || {
-        let status = Status::of(&root, only.as_ref())?;
+    let look = async || view.status(only.as_ref()).await;
+    watching::show(args.watch, look, |status| {
         sound = status.broken_invariants.is_empty();
         match args.json {
-            true => print_json(&status)?,
-            false => print_for_people(&status),
+            true => print_json(status)?,
+            false => print_for_people(status),
         }
         Ok(())
     })
@@ -74,6 +74,7 @@ fn print_for_people(status: &Status) {
         print_table(table);
     }
     println!("journal {} at entry {}", status.journal, status.entries);
+    fleet_lines::print(status);
     for job in &status.jobs {
         println!("{}", open_line(job));
     }

@@ -1,46 +1,93 @@
 //! `baler worker`: works until it is stopped, for the coordinators of a root or with nothing but its bucket.
 
+use std::net::SocketAddr;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 use baler_core::ids::WorkerId;
-use tokio::sync::oneshot;
+use tokio::net::TcpListener;
+use tokio::sync::{oneshot, watch};
+use tokio::task::JoinHandle;
 
 use super::compact::drain_on_interrupt;
-use super::serve::embedded;
-use crate::api::Bearer;
+use super::serve::{embedded, show, shown_worker};
+use crate::api::{Bearer, WorkerApi};
 use crate::cli::WorkerArgs;
 use crate::desk::{Desk, RemoteDesk};
+use crate::metrics::Board;
 use crate::report::ProgressView;
 use crate::root::Root;
 use crate::settings::{Place, WorkerSettings};
 use crate::site::Site;
 use crate::station::Station;
 use crate::store::Location;
-use crate::worker::{Endless, Hands};
+use crate::worker::Hands;
 
 /// Runs it.
 pub async fn run(args: &WorkerArgs) -> Result<ExitCode> {
     let settings = WorkerSettings::check(args)?;
     let bearer = args.token_file.as_deref().map(Bearer::read).transpose()?;
+    let token = bearer.as_ref().map(|bearer| bearer.token().to_owned());
+    let board = Arc::new(Board::default());
+    let front = Front::open(settings.listen, bearer, &board).await?;
     match &settings.place {
-        Place::Root { root, lease } => on_bucket(root, *lease, &settings).await?,
+        Place::Root { root, lease } => on_bucket(root, *lease, &settings, &board).await?,
         Place::Coordinators { urls, root } => {
-            let token = bearer.as_ref().map(Bearer::token);
-            through_coordinators(urls, token, root.as_ref(), &settings).await?;
+            through_coordinators(urls, token.as_deref(), root.as_ref(), &settings, &board).await?;
         }
     }
+    front.close().await?;
     Ok(ExitCode::SUCCESS)
 }
 
+/// Where the worker tells of itself, if it was asked to.
+struct Front {
+    close: watch::Sender<bool>,
+    answering: Option<JoinHandle<Result<()>>>,
+}
+
+impl Front {
+    async fn open(listen: Option<SocketAddr>, bearer: Option<Bearer>, board: &Arc<Board>) -> Result<Self> {
+        let (close, closed) = watch::channel(false);
+        let Some(address) = listen else {
+            return Ok(Self {
+                close,
+                answering: None,
+            });
+        };
+        let listener = TcpListener::bind(address).await;
+        let listener = listener.with_context(|| format!("cannot listen on {address}"))?;
+        let api = WorkerApi::new(bearer, board.clone());
+        let answering = tokio::spawn(api.serve(listener, closed));
+        Ok(Self {
+            close,
+            answering: Some(answering),
+        })
+    }
+
+    async fn close(self) -> Result<()> {
+        self.close.send_replace(true);
+        match self.answering {
+            Some(answering) => answering.await?,
+            None => Ok(()),
+        }
+    }
+}
+
 /// Without a coordinator: this process answers for its own leases, and looks for new files itself.
-async fn on_bucket(location: &Location, lease: Duration, settings: &WorkerSettings) -> Result<()> {
+async fn on_bucket(
+    location: &Location,
+    lease: Duration,
+    settings: &WorkerSettings,
+    board: &Board,
+) -> Result<()> {
     let root = Arc::new(Root::open_to_write(location).await?);
     let drain = drain_on_interrupt();
     let station = Arc::new(Station::new(root, lease, settings.rescan.clone(), drain));
-    let worker = embedded(&station, &settings.merging, &Arc::default())?;
+    show(board, &station);
+    let worker = embedded(&station, &settings.merging, board)?;
     eprintln!("working on {}", station.root.site.root);
     // There is nobody to answer.
     let (close, closed) = oneshot::channel::<()>();
@@ -56,11 +103,14 @@ async fn through_coordinators(
     token: Option<&str>,
     root: Option<&Location>,
     settings: &WorkerSettings,
+    board: &Board,
 ) -> Result<()> {
     let merging = &settings.merging;
     let desk = RemoteDesk::connect(urls, token, name(), merging.memory_bytes).await?;
     let desk = Arc::new(desk);
     let site = site_of(&desk, root).await?;
+    desk.works_in(site.clone());
+    board.put_up(&site.root.to_string(), Arc::new(site.clone()));
     eprintln!("working on {} for {}", site.root, urls.join(", "));
     let hands = Hands {
         desk: desk.clone(),
@@ -72,7 +122,7 @@ async fn through_coordinators(
         wasted: Arc::default(),
     };
     let signs_of_life = tokio::spawn(async move { desk.keep_alive().await });
-    let worked = Endless::new(hands, merging.workers, Arc::default()).run().await;
+    let worked = shown_worker(hands, merging.workers, board).run().await;
     signs_of_life.abort();
     worked
 }

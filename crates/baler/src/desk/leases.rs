@@ -38,6 +38,8 @@ pub struct Held {
     phase: Mutex<Phase>,
     rows: AtomicU64,
     bytes: AtomicU64,
+    done: AtomicU64,
+    total: AtomicU64,
     steps: AtomicU64,
     /// The steps last seen by the watchdog, and since when.
     seen: Mutex<(u64, Instant)>,
@@ -74,6 +76,8 @@ impl Leases {
             phase: Mutex::default(),
             rows: AtomicU64::new(0),
             bytes: AtomicU64::new(0),
+            done: AtomicU64::new(0),
+            total: AtomicU64::new(0),
             steps: AtomicU64::new(0),
             seen: Mutex::new((0, Instant::now())),
             confirmed: Mutex::new(Instant::now()),
@@ -158,12 +162,24 @@ impl Held {
         self.step();
     }
 
+    /// It is about so many bytes of its inputs.
+    pub fn expect(&self, bytes: u64) {
+        self.total.store(bytes, Ordering::Relaxed);
+    }
+
+    /// So many more of them are worked off.
+    pub fn worked_off(&self, bytes: u64) {
+        self.done.fetch_add(bytes, Ordering::Relaxed);
+    }
+
     /// How far it is.
     pub fn progress(&self) -> Progress {
         Progress {
             phase: *self.phase.lock().unwrap_or_else(PoisonError::into_inner),
             rows: self.rows.load(Ordering::Relaxed),
             bytes: self.bytes.load(Ordering::Relaxed),
+            done: self.done.load(Ordering::Relaxed),
+            total: self.total.load(Ordering::Relaxed),
         }
     }
 

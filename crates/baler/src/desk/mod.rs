@@ -19,15 +19,15 @@ pub use own::OwnDesk;
 #[cfg(all(feature = "http", feature = "parquet"))]
 pub(crate) use own::assign;
 #[cfg(feature = "http")]
-pub use remote::RemoteDesk;
-pub use words::{Assignment, Phase, Progress, Word};
+pub use remote::{Client, RemoteDesk};
+pub use words::{Assignment, Phase, Progress, Spent, Word};
 
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use baler_core::ids::JournalId;
+use baler_core::ids::{JournalId, WorkerId};
 use baler_core::request::Reply;
 use baler_journal::JournalError;
 
@@ -36,6 +36,9 @@ use baler_journal::JournalError;
 pub trait Desk: fmt::Debug + Send + Sync {
     /// The journal that the tokens are of.
     fn journal(&self) -> JournalId;
+
+    /// Who asks, for people to read.
+    fn worker(&self) -> &WorkerId;
 
     /// The attempts that are under way. Whoever answers for them marks those that are lost.
     fn leases(&self) -> &Arc<Leases>;

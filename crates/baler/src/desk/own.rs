@@ -68,12 +68,17 @@ impl Desk for OwnDesk {
         self.journal
     }
 
+    fn worker(&self) -> &WorkerId {
+        &self.worker
+    }
+
     fn leases(&self) -> &Arc<Leases> {
         self.watch.leases()
     }
 
     async fn poll(&self, slots: usize, wait: Duration) -> Result<Vec<Assignment>, DeskError> {
         let poll = self.ask(slots, Scope::default());
+        self.watch.workers().asks(&self.worker, slots, None);
         let grants = self.watch.grant_within(poll, wait).await?;
         Ok(grants
             .into_iter()

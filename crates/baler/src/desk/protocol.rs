@@ -6,7 +6,7 @@ use baler_core::names::Attempt;
 use baler_core::request::Reply;
 use serde::{Deserialize, Serialize};
 
-use super::{Assignment, Progress, Word};
+use super::{Assignment, Progress, Spent, Word};
 use crate::store::OutputSettings;
 use crate::watch::Verdict;
 
@@ -54,6 +54,9 @@ pub struct PollAsk {
     /// What became of attempts.
     #[serde(default)]
     pub updates: Vec<Word>,
+    /// What it has asked of stores since it began.
+    #[serde(default)]
+    pub spent: Spent,
 }
 
 /// What a poll is answered.
@@ -74,6 +77,9 @@ pub struct RenewAsk {
     pub worker: WorkerId,
     /// What it works on, and how far it is.
     pub leases: Vec<(Attempt, Progress)>,
+    /// What it has asked of stores since it began.
+    #[serde(default)]
+    pub spent: Spent,
 }
 
 /// What signs of life are answered.

@@ -4,8 +4,8 @@
 mod client;
 mod renewing;
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use anyhow::anyhow;
@@ -15,8 +15,10 @@ use baler_core::request::Reply;
 use tokio::time::Instant;
 
 use super::protocol::{self, Hello, PollAnswer, PollAsk};
-use super::{Assignment, Desk, DeskError, Leases, Word};
-use client::Client;
+use super::{Assignment, Desk, DeskError, Leases, Spent, Word};
+use crate::report::Cost;
+use crate::site::Site;
+pub use client::Client;
 
 /// How long a word about an attempt is tried to be delivered.
 const TELL_PATIENCE: Duration = Duration::from_secs(60);
@@ -40,6 +42,8 @@ pub struct RemoteDesk {
     worker: WorkerId,
     memory_bytes: u64,
     leases: Arc<Leases>,
+    /// Where its requests to stores are counted, once that is known.
+    site: OnceLock<Site>,
 }
 
 impl RemoteDesk {
@@ -68,6 +72,7 @@ impl RemoteDesk {
                             worker,
                             memory_bytes,
                             leases: Arc::default(),
+                            site: OnceLock::new(),
                         });
                     }
                     Err(DeskError::Passing(error)) => failed = Some(error),
@@ -94,6 +99,17 @@ impl RemoteDesk {
         Duration::from_millis(self.hello.lease_ms)
     }
 
+    /// From now on it tells what was asked of these stores.
+    pub fn works_in(&self, site: Site) {
+        let _said_before = self.site.set(site);
+    }
+
+    fn spent(&self) -> Spent {
+        self.site
+            .get()
+            .map_or_else(Spent::default, |site| Cost::so_far(site).spent())
+    }
+
     fn current(&self) -> usize {
         self.current.load(Ordering::Relaxed)
     }
@@ -114,6 +130,7 @@ impl RemoteDesk {
             memory_bytes: self.memory_bytes,
             wait_ms: u64::try_from(wait.as_millis()).unwrap_or(u64::MAX),
             updates,
+            spent: self.spent(),
         };
         let tried = self.current();
         let client = &self.coordinators[tried];
@@ -139,6 +156,10 @@ fn check_version(hello: &Hello) -> Result<(), DeskError> {
 impl Desk for RemoteDesk {
     fn journal(&self) -> JournalId {
         self.hello.journal
+    }
+
+    fn worker(&self) -> &WorkerId {
+        &self.worker
     }
 
     fn leases(&self) -> &Arc<Leases> {

@@ -93,4 +93,19 @@ pub struct Progress {
     pub rows: u64,
     /// Bytes of outputs written so far.
     pub bytes: u64,
+    /// Bytes of its inputs that are worked off: reading is one half of the work, writing the other.
+    #[serde(default)]
+    pub done: u64,
+    /// Bytes of its inputs that it is about; none while that is not known.
+    #[serde(default)]
+    pub total: u64,
+}
+
+/// What a process has asked of stores since it began, added up.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Spent {
+    /// Requests.
+    pub requests: u64,
+    /// Their list price, in US dollars.
+    pub price_usd: f64,
 }

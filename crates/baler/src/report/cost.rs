@@ -6,6 +6,7 @@ use std::fmt;
 use serde::Serialize;
 
 use super::numbers::count;
+use crate::desk::Spent;
 use crate::site::Site;
 use crate::store::{Kind, PriceList, Purpose, Usage};
 
@@ -36,6 +37,14 @@ impl Cost {
             cost.add(&usage, &prices);
         }
         cost
+    }
+
+    /// Added up.
+    pub fn spent(&self) -> Spent {
+        Spent {
+            requests: self.requests,
+            price_usd: self.price_usd,
+        }
     }
 
     fn add(&mut self, usage: &Usage, prices: &PriceList) {

@@ -6,13 +6,13 @@ use std::time::Duration;
 
 use baler_core::job::JobSummary;
 use baler_core::state::Table;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::cost::Cost;
 use super::numbers::{bytes, count, seconds};
 
 /// The live files of a table, added up.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Totals {
     /// How many.
     pub files: u64,
@@ -44,7 +44,7 @@ impl Sum for Totals {
 }
 
 /// A file, and what is the matter with it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NamedReason {
     /// Its path below the root.
     pub path: String,

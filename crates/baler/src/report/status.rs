@@ -1,4 +1,5 @@
-//! How a root stands: files by level, jobs, leases, quarantine, garbage, and the last jobs.
+//! How a root stands: files by level, jobs, workers, leases, quarantine, garbage, and the last jobs. A reader of the bucket
+//! and a coordinator tell the same; the coordinator has heard more.
 
 use std::collections::BTreeMap;
 
@@ -7,15 +8,19 @@ use baler_core::ids::TableName;
 use baler_core::invariants;
 use baler_core::state::Table;
 use baler_core::table::Catalog;
-use serde::Serialize;
+use serde::de::Error;
+use serde::{Deserialize, Deserializer, Serialize};
 
-use super::{EndedJob, NamedReason, OpenJob, Totals};
+use super::{Cost, EndedJob, Heard, LeaseStatus, NamedReason, OpenJob, Queue, Totals, WorkerStatus};
+use crate::desk::Spent;
 use crate::root::Root;
 use crate::settings::describe_table;
 
 /// How a root stands.
-#[derive(Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Status {
+    /// Where it lies.
+    pub root: String,
     /// The journal's id.
     pub journal: String,
     /// Its last entry.
@@ -24,8 +29,17 @@ pub struct Status {
     #[serde(flatten)]
     pub plain: Option<TableStatus>,
     /// The native tables.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tables: Vec<TableStatus>,
+    /// What waits, and since when.
+    pub queue: Queue,
+    /// Who works, or would.
+    pub workers: Vec<WorkerStatus>,
+    /// Who works on what.
+    pub leases: Vec<LeaseStatus>,
+    /// What the process that is asked, and the workers that it has heard of, have asked of stores since they began. Not
+    /// known to those who only read the bucket.
+    pub spent: Option<Spent>,
     /// Jobs that have not ended.
     pub jobs: Vec<OpenJob>,
     /// The last that did.
@@ -41,10 +55,10 @@ pub struct Status {
 }
 
 /// How a table stands.
-#[derive(Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct TableStatus {
     /// Its name, if it is native.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     /// What it is, in words.
     pub table: String,
@@ -53,6 +67,7 @@ pub struct TableStatus {
     /// Its live files.
     pub live: Totals,
     /// The same by level.
+    #[serde(deserialize_with = "levels")]
     pub levels: BTreeMap<u8, Totals>,
     /// Partitions with files.
     pub partitions: usize,
@@ -67,8 +82,8 @@ pub struct TableStatus {
 }
 
 impl Status {
-    /// Of a root, or of one of its tables.
-    pub fn of(root: &Root, only: Option<&TableName>) -> Result<Self> {
+    /// Of a root, or of one of its tables, with what was heard of its workers.
+    pub fn of(root: &Root, only: Option<&TableName>, heard: &Heard) -> Result<Self> {
         let state = root.replica.state();
         let native = root.is_native();
         let covers = |table: &TableName| only.is_none_or(|only| only == table);
@@ -79,14 +94,23 @@ impl Status {
             .collect();
         let plain = if native { None } else { tables.pop() };
         let jobs = state.jobs.values().filter(|job| covers(&job.table));
+        let jobs = jobs.map(|job| OpenJob::of(&state, &root.site, job, heard));
+        let (jobs, leases): (Vec<OpenJob>, Vec<Vec<LeaseStatus>>) = jobs.unzip();
+        let leases: Vec<LeaseStatus> = leases.into_iter().flatten().collect();
+        let workers = WorkerStatus::all(&leases, heard);
         let recent = state.recent.iter().filter(|job| covers(&job.table));
         let broken = invariants::broken(&state);
         Ok(Self {
+            root: root.site.root.to_string(),
             journal: root.journal()?.to_string(),
             entries: state.sequence.0,
             plain,
             tables,
-            jobs: jobs.map(|job| OpenJob::of(&state, job)).collect(),
+            queue: Queue::of(&jobs),
+            spent: heard.is_anything().then(|| spent_by_all(root, &workers)),
+            workers,
+            leases,
+            jobs,
             recent: recent.map(|job| EndedJob::of(job)).collect(),
             garbage: state
                 .garbage
@@ -105,6 +129,24 @@ impl Status {
                 .collect(),
         })
     }
+}
+
+fn spent_by_all(root: &Root, workers: &[WorkerStatus]) -> Spent {
+    let own = Cost::so_far(&root.site).spent();
+    let elsewhere = workers.iter().filter_map(|worker| worker.spent);
+    elsewhere.fold(own, |sum, worker| Spent {
+        requests: sum.requests + worker.requests,
+        price_usd: sum.price_usd + worker.price_usd,
+    })
+}
+
+/// What is flattened into another object has its keys as text.
+fn levels<'de, D: Deserializer<'de>>(from: D) -> Result<BTreeMap<u8, Totals>, D::Error> {
+    let levels = BTreeMap::<String, Totals>::deserialize(from)?;
+    let levels = levels
+        .into_iter()
+        .map(|(level, totals)| Ok((level.parse().map_err(D::Error::custom)?, totals)));
+    levels.collect()
 }
 
 impl TableStatus {

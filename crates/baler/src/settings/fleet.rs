@@ -28,13 +28,11 @@ impl ServeSettings {
     /// Checks what was typed.
     pub fn check(args: &ServeArgs) -> Result<Self, Usage> {
         check_lease(args.lease)?;
-        if !args.listen.ip().is_loopback() && args.token_file.is_none() {
-            return Err(Usage(format!(
-                "--listen {}: whoever reaches this address could have files replaced. Give --token-file, with a token that \
-                 workers show too; or listen on 127.0.0.1",
-                args.listen
-            )));
-        }
+        check_listen(
+            args.listen,
+            args.token_file.is_some(),
+            "could have files replaced",
+        )?;
         let merging = Merging::check(&args.merging)?;
         Ok(Self {
             merging: (!args.no_worker).then_some(merging),
@@ -42,6 +40,16 @@ impl ServeSettings {
             lease: args.lease,
             listen: args.listen,
         })
+    }
+}
+
+fn check_listen(listen: SocketAddr, guarded: bool, danger: &str) -> Result<(), Usage> {
+    match listen.ip().is_loopback() || guarded {
+        true => Ok(()),
+        false => Err(Usage(format!(
+            "--listen {listen}: whoever reaches this address {danger}. Give --token-file, with a token that everybody \
+             who asks must show; or listen on 127.0.0.1"
+        ))),
     }
 }
 
@@ -73,15 +81,21 @@ pub struct WorkerSettings {
     pub merging: Merging,
     /// How it looks for new files, where nobody else does.
     pub rescan: RescanSettings,
+    /// Where it tells of itself, if it does.
+    pub listen: Option<SocketAddr>,
 }
 
 impl WorkerSettings {
     /// Checks what was typed.
     pub fn check(args: &WorkerArgs) -> Result<Self, Usage> {
+        if let Some(listen) = args.listen {
+            check_listen(listen, args.token_file.is_some(), "learns what is in the root")?;
+        }
         Ok(Self {
             place: place(args)?,
             merging: Merging::check(&args.merging)?,
             rescan: rescan(&args.rescan, false)?,
+            listen: args.listen,
         })
     }
 }
@@ -102,9 +116,14 @@ fn place(args: &WorkerArgs) -> Result<Place, Usage> {
             })
         }
         [root] => {
-            if args.root.is_some() || args.token_file.is_some() {
+            if args.root.is_some() {
                 return Err(Usage(
-                    "--root and --token-file are for workers of a coordinator, named like http://host:7070"
+                    "--root is for workers of a coordinator, named like http://host:7070".to_owned(),
+                ));
+            }
+            if args.token_file.is_some() && args.listen.is_none() {
+                return Err(Usage(
+                    "--token-file is to be shown to a coordinator, or asked for where --listen is given"
                         .to_owned(),
                 ));
             }

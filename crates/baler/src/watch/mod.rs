@@ -6,14 +6,17 @@
 //! | `granting` | work is granted, and a grant is a sign of life |
 //! | `others` | watchers that have gone silent are taken over from |
 //! | `remote` | workers elsewhere renew here, and silent ones are let go |
+//! | `workers` | who has asked here for work, as it was last heard of |
 
 mod granting;
 mod others;
 mod remote;
+mod workers;
 
 #[cfg(any(feature = "http", feature = "parquet"))]
 pub(crate) use granting::jittered;
 pub use remote::{Seen, Verdict};
+pub use workers::{WorkerSeen, Workers};
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -50,6 +53,8 @@ pub struct Watch {
     leases: Arc<Leases>,
     /// Attempts of workers elsewhere.
     remote: Mutex<Remote>,
+    /// Workers that have asked here for work.
+    workers: Workers,
     /// Other watchers: the counter last seen, and since when.
     others: Mutex<BTreeMap<WatcherId, (Sequence, Instant)>>,
 }
@@ -68,6 +73,7 @@ impl Watch {
             caught_up: Mutex::new(Instant::now()),
             leases: Arc::default(),
             remote: Mutex::default(),
+            workers: Workers::default(),
             others: Mutex::default(),
         }
     }
@@ -85,6 +91,11 @@ impl Watch {
     /// The attempts of this process.
     pub fn leases(&self) -> &Arc<Leases> {
         &self.leases
+    }
+
+    /// Workers that have asked here for work.
+    pub fn workers(&self) -> &Workers {
+        &self.workers
     }
 
     /// The lock that shows others on this machine that this process lives. Taken with the first lease, so that a run

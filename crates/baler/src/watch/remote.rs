@@ -17,6 +17,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Watch, locked};
 use crate::desk::Progress;
+use crate::report::Pace;
 
 /// What a worker is told about one of its leases.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -50,6 +51,16 @@ pub struct Seen {
     pub heard: Instant,
     /// How far it is.
     pub progress: Progress,
+    /// How fast it gets there.
+    pub pace: Pace,
+}
+
+impl Seen {
+    fn hear(&mut self, progress: Progress) {
+        self.heard = Instant::now();
+        self.progress = progress;
+        self.pace.note(self.heard, progress.done);
+    }
 }
 
 impl Watch {
@@ -67,8 +78,7 @@ impl Watch {
                 return if read { Verdict::Lost } else { Verdict::Unsure };
             };
             if let Some(seen) = remote.timed.get_mut(&key(attempt.token)) {
-                seen.heard = Instant::now();
-                seen.progress = *progress;
+                seen.hear(*progress);
             }
             match lease.watcher == self.id && sure {
                 true => Verdict::Kept,
@@ -147,13 +157,13 @@ impl Watch {
                 worker,
                 heard: now,
                 progress: Progress::default(),
+                pace: Pace::default(),
             });
             remote.timed.insert(key(attempt.token), seen);
         }
         for held in self.leases.all() {
             if let Some(seen) = remote.timed.get_mut(&key(held.attempt.token)) {
-                seen.heard = now;
-                seen.progress = held.progress();
+                seen.hear(held.progress());
             }
         }
         let silent = remote.timed.values().filter(|seen| now - seen.heard > self.lease);

@@ -8,6 +8,7 @@ use tempfile::TempDir;
 
 use super::*;
 use crate::desk::Progress;
+use crate::report::{Heard, LeaseStatus};
 use crate::root::{machine_now, plain_table};
 use crate::settings::TableSettings;
 use crate::store::Location;
@@ -201,4 +202,43 @@ async fn a_lease_of_this_process_that_nobody_works_on_is_let_go() {
     assert!(!story.is_held(&attempt));
     timing.abort();
     alive.abort();
+}
+
+/// How far an attempt is stands in no journal: whoever answers for it has heard it, and nobody else has.
+#[tokio::test]
+async fn how_far_an_attempt_is_is_known_to_its_watcher_alone() {
+    let story = Story::begin().await;
+    let (watch, other) = (story.watch(), story.watch());
+    let attempt = granted(&watch).await;
+    assert!(watch.silent_workers().is_empty());
+    let said = |done| Progress {
+        done,
+        total: 1_000,
+        ..Progress::default()
+    };
+    let state = story.root.replica.state();
+    let told = |heard: &Heard| LeaseStatus::of_job(&state.jobs[&attempt.job], heard).remove(0);
+    assert_eq!(
+        told(&Heard::by(&watch)).bytes_done,
+        None,
+        "it has said nothing yet"
+    );
+    watch.renew(&[(attempt, said(100))]).await;
+    let first = told(&Heard::by(&watch));
+    assert_eq!(
+        (first.bytes_done, first.seconds_left),
+        (Some(100), None),
+        "one look is no rate"
+    );
+    tokio::time::sleep(Duration::from_millis(100)).await;
+    watch.renew(&[(attempt, said(300))]).await;
+    let second = told(&Heard::by(&watch));
+    let (rate, left) = (second.bytes_per_second.unwrap(), second.seconds_left.unwrap());
+    assert!(rate > 0.0 && rate <= 2_000.0, "{rate}");
+    assert!((left - 700.0 / rate).abs() < 1e-9, "{left}");
+    for heard in [Heard::by(&other), Heard::default()] {
+        let unheard = told(&heard);
+        assert_eq!((unheard.bytes_done, unheard.seconds_left), (None, None));
+        assert_eq!(unheard.worker, "elsewhere");
+    }
 }

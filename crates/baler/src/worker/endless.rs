@@ -1,8 +1,8 @@
 //! A worker that goes on until it is asked to stop: it asks for work whenever it has a free slot, waits where there is none,
 //! and backs off where its machine or the store fails.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use anyhow::anyhow;
@@ -36,6 +36,29 @@ pub struct Tally {
     pub bytes_out: AtomicU64,
     /// Attempts that its machine or the store failed.
     pub faults: AtomicU64,
+    /// Attempts begun.
+    pub begun: AtomicU64,
+    /// Polls that nobody answered.
+    pub unanswered: AtomicU64,
+    /// Why the last poll was not answered, if it was not.
+    unreachable: Mutex<Option<String>>,
+}
+
+impl Tally {
+    /// Why the last poll was not answered, if it was not.
+    pub fn unreachable_for(&self) -> Option<String> {
+        self.unreachable
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
+    }
+
+    fn polled(&self, error: Option<&DeskError>) {
+        self.unanswered
+            .fetch_add(u64::from(error.is_some()), Ordering::Relaxed);
+        let mut unreachable = self.unreachable.lock().unwrap_or_else(PoisonError::into_inner);
+        *unreachable = error.map(ToString::to_string);
+    }
 }
 
 /// A worker that goes on.
@@ -70,6 +93,7 @@ impl Endless {
             tokio::select! {
                 polled = join(&mut polling) => {
                     polling = None;
+                    self.tally.polled(polled.as_ref().err());
                     match polled {
                         Ok(assignments) => {
                             unreachable = Pause::default();
@@ -114,7 +138,10 @@ impl Endless {
     ) -> anyhow::Result<()> {
         for assignment in assignments {
             match self.hands.is_draining() {
-                false => drop(running.spawn(self.hands.begin(assignment))),
+                false => {
+                    self.tally.begun.fetch_add(1, Ordering::Relaxed);
+                    running.spawn(self.hands.begin(assignment));
+                }
                 true => self.give_back(assignment).await?,
             }
         }

@@ -26,6 +26,7 @@ impl Meter {
     pub(super) fn new(progress: ProgressView, job: &Job, drain: Arc<AtomicBool>, held: Arc<Held>) -> Self {
         progress.expect(job.bytes());
         let (bytes, rows) = (job.bytes(), job.rows());
+        held.expect(bytes);
         Self {
             progress,
             drain,
@@ -74,6 +75,7 @@ impl Meter {
 
     fn show(&self, bytes: u64) {
         self.shown.fetch_add(bytes, Ordering::Relaxed);
+        self.held.worked_off(bytes);
         self.progress.advance(bytes);
     }
 }

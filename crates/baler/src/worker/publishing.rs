@@ -68,6 +68,7 @@ fn release(grant: &Grant, why: ReleaseReason) -> Word {
 
 async fn publish_all(depot: &Depot, job: &Job, held: &Held) -> Result<Vec<Option<Identity>>, DepotError> {
     let mut identities = Vec::new();
+    held.expect(job.outputs().map(|output| output.bytes).sum());
     for (range, finished) in job.finished() {
         let attempt = Attempt {
             job: job.id,
@@ -84,6 +85,7 @@ async fn publish_all(depot: &Depot, job: &Job, held: &Held) -> Result<Vec<Option
                 Publication::Published { identity } => Some(identity),
                 Publication::Missing => None,
             });
+            held.worked_off(output.bytes);
             held.step();
         }
     }

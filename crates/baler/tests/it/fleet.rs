@@ -3,6 +3,7 @@
 
 mod fencing;
 mod processes;
+mod seeing;
 mod shapes;
 
 pub(crate) use processes::{Fleet, Process};

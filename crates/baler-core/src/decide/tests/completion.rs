@@ -2,9 +2,12 @@
 
 use super::fixtures::*;
 use super::story::{Story, given};
+use crate::apply::apply_event;
+use crate::decide;
 use crate::event::{Event, ReleaseReason};
 use crate::ids::{JobId, RangeId, Sequence, Token};
 use crate::job::{CancelReason, JobStatus};
+use crate::limits;
 use crate::names::Attempt;
 use crate::request::{Finish, Refusal, Reply, Request};
 
@@ -209,4 +212,27 @@ fn a_finished_range_is_not_a_leftover() {
     assert!(story.state.leftovers.is_empty());
     let staged = attempt.staged(0).path;
     story.when(sweep(attempt, [&staged])).nothing();
+}
+
+/// Trap: the state remembers every job there ever was, and each snapshot is larger than the one before.
+#[test]
+fn the_state_keeps_open_jobs_and_the_last_that_ended() {
+    let open = planned(NATIVE, 0, ["open-a", "open-b"]);
+    let mut state = given([added(NATIVE, ["open-a", "open-b"]), open]).state;
+    let last = limits::RECENT_JOBS_MAX as u64 + 20;
+    for job in 1..=last {
+        let names = [format!("{job}-a"), format!("{job}-b")];
+        let names = [names[0].as_str(), names[1].as_str()];
+        apply_event(&mut state, &added(NATIVE, names));
+        apply_event(&mut state, &planned(NATIVE, job, names));
+        let decision = decide(&state, &Request::Cancel(JobId(job)));
+        decision
+            .events
+            .iter()
+            .for_each(|event| apply_event(&mut state, event));
+    }
+    assert_eq!(state.jobs.keys().copied().collect::<Vec<_>>(), [JobId(0)]);
+    assert_eq!(state.recent.len(), limits::RECENT_JOBS_MAX);
+    let ids = [state.recent.front(), state.recent.back()].map(|job| job.unwrap().id);
+    assert_eq!(ids, [JobId(21), JobId(last)], "the oldest go, the last stay");
 }

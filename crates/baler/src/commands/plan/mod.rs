@@ -13,7 +13,7 @@ use baler_core::ids::{Partition, Sequence, TableName};
 use baler_core::planner::{self, Proposal, Verdict};
 use baler_core::request::{Reply, Request};
 use baler_core::state::{State, Table};
-use baler_core::table::{Catalog, Replaced, TableSpec};
+use baler_core::table::TableSpec;
 use serde::Serialize;
 use tokio::sync::mpsc;
 
@@ -275,11 +275,8 @@ fn jobs(files: &[PlannedFile], tables: &[(TableName, Table)]) -> Vec<PlannedJob>
     for file in files {
         let spec = spec_of(tables, file.table.as_deref());
         if let (Some(job), Some(spec)) = (file.job, spec) {
-            let job = jobs.entry(job).or_default();
+            let job = jobs.entry(job).or_insert_with(|| PlannedJob::of(spec));
             job.take(file.bytes);
-            job.target_bytes = spec.merge.target_bytes;
-            job.deletes =
-                !matches!(spec.catalog, Catalog::Output { .. }) && spec.replaced != Replaced::Remember;
         }
     }
     jobs.into_values().collect()

@@ -1,4 +1,4 @@
-//! One coordinator, as a worker sees it.
+//! One coordinator, as those who ask it see it.
 
 use std::time::Duration;
 
@@ -11,16 +11,23 @@ use crate::desk::DeskError;
 
 const CONNECT_MAX: Duration = Duration::from_secs(5);
 
+/// How long somebody who only looks waits for an answer.
+const LOOK_MAX: Duration = Duration::from_secs(30);
+
+/// A connection that nobody used for this long is not used again: a coordinator closes it soon.
+const IDLE_MAX: Duration = Duration::from_secs(5);
+
 /// One coordinator.
 #[derive(Debug)]
-pub(super) struct Client {
+pub struct Client {
     base: String,
     bearer: Option<String>,
     http: reqwest::Client,
 }
 
 impl Client {
-    pub(super) fn new(url: &str, token: Option<&str>) -> anyhow::Result<Self> {
+    /// At this URL; the token is shown with each request.
+    pub fn new(url: &str, token: Option<&str>) -> anyhow::Result<Self> {
         let base = url.trim_end_matches('/').to_owned();
         let parsed = reqwest::Url::parse(&base).with_context(|| format!("{url} is no URL"))?;
         if !matches!(parsed.scheme(), "http" | "https") || parsed.host().is_none() {
@@ -30,6 +37,7 @@ impl Client {
         // Coordinators are neighbours: what leads out of the house does not lead to them.
         let http = reqwest::Client::builder()
             .connect_timeout(CONNECT_MAX)
+            .pool_idle_timeout(IDLE_MAX)
             .no_proxy()
             .build()?;
         let bearer = token.map(|token| format!("Bearer {token}"));
@@ -38,6 +46,11 @@ impl Client {
 
     pub(super) fn name(&self) -> &str {
         &self.base
+    }
+
+    /// What it answers to a look at this path, like `/v1/status`.
+    pub async fn look<T: DeserializeOwned>(&self, path: &str) -> Result<T, DeskError> {
+        self.get(path, LOOK_MAX).await
     }
 
     pub(super) async fn get<T: DeserializeOwned>(

@@ -64,6 +64,7 @@ impl RemoteDesk {
             journal: self.hello.journal,
             worker: self.worker.clone(),
             leases: leases.collect(),
+            spent: self.spent(),
         };
         let asked = Instant::now();
         let patience = (self.lease() / 3).max(Duration::from_millis(500));

@@ -1,6 +1,5 @@
 //! Every shape that processes can be arranged in compacts the same folder to the same rows.
 
-use std::collections::BTreeSet;
 use std::fs;
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -173,24 +172,6 @@ fn files_that_are_pushed_to_a_native_table_are_merged() {
         "{unnamed}"
     );
     wait_until("they are merged", || fleet.committed() == 1);
-}
-
-#[test]
-fn the_page_of_metrics_names_what_the_program_says_and_nothing_else() {
-    let fleet = Fleet::new();
-    fleet.scene.write_many(2, 10);
-    let serve = fleet.serve(&[]);
-    let said = get(&serve.url, "/metrics", None);
-    let said = said.lines().filter_map(|line| line.strip_prefix("# TYPE "));
-    let said: BTreeSet<String> = said.map(|line| line.replace(' ', " | ")).collect();
-    let page = include_str!("../../../../../docs/metrics.md");
-    let rows = page.lines().filter_map(|line| line.strip_prefix("| `baler_"));
-    let named = rows.map(|row| {
-        let mut cells = row.split('|').map(str::trim);
-        let name = cells.next().unwrap().trim_end_matches('`');
-        format!("baler_{name} | {}", cells.next().unwrap())
-    });
-    assert_eq!(said, named.collect());
 }
 
 /// The whole answer to a request, head included.
