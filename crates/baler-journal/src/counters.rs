@@ -36,6 +36,8 @@ pub struct Counters {
     pub unknown: Counter,
     /// Requests that shared their append with another.
     pub grouped: Counter,
+    /// Times that it was looked for what is new.
+    pub looks: Counter,
     /// Entries read, or looked for, when catching up.
     pub reads: Counter,
     /// Slots read back after an unclear answer.

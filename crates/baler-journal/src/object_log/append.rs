@@ -64,7 +64,10 @@ impl ObjectLog {
             Some(entry) if entry.nonce == proposal.nonce => Slot::Ours {
                 modified: entry.modified,
             },
-            Some(_) => Slot::Others,
+            Some(entry) => {
+                *self.winner() = Some(entry);
+                Slot::Others
+            }
         })
     }
 

@@ -87,6 +87,23 @@ impl Server {
         Err(moving_target())
     }
 
+    /// Reads on for an append, and acts on nothing else. Whether any of it was retired need not be asked first: the append
+    /// asks for its own slot. What comes before a slot that was empty, and is in no retired block afterwards, was not
+    /// retired either, because blocks are retired in order, and never the last ones. Under many writers each moment between
+    /// reading and appending is another chance to be too late.
+    pub(super) async fn read_to_append(&mut self) -> Result<(), JournalError> {
+        let first = *self.unchecked_from.get_or_insert(self.position.sequence.next());
+        if let Err(error) = self.read_on().await {
+            tracing::debug!(%error, "what was read does not fit: it may have been retired");
+            return self.catch_up().await;
+        }
+        if self.position.sequence >= first {
+            self.journal.settle().await?;
+        }
+        self.company.caught_up();
+        Ok(())
+    }
+
     /// Starts over from the latest snapshot. What follows it is still to be read.
     pub(super) async fn reload(&mut self) -> Result<(), JournalError> {
         (self.state, self.position) = load_snapshot(&self.journal).await?;
@@ -96,6 +113,7 @@ impl Server {
     }
 
     async fn read_on(&mut self) -> Result<(), JournalError> {
+        self.journal.counters().looks.add_one();
         let mut window = 1;
         loop {
             let first = self.position.sequence.next();

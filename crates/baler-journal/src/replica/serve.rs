@@ -2,12 +2,12 @@
 
 use std::collections::VecDeque;
 use std::sync::Arc;
-use std::time::Instant;
 
 use baler_core::request::{Reply, Request};
 use baler_core::state::State;
 use baler_core::time::StoreTime;
 use tokio::sync::{mpsc, oneshot, watch};
+use tokio::time::Instant;
 
 use super::catch_up::load_snapshot;
 use super::company::Company;
@@ -144,8 +144,7 @@ impl Server {
     ) -> Result<(), JournalError> {
         let mut conflicts = 0;
         if !caught_up && self.company.is_worth_a_look() {
-            self.catch_up().await?;
-            caught_up = true;
+            self.read_to_append().await?;
         }
         while !waiting.is_empty() {
             let parent_time = self.parent_time().await?;
@@ -162,7 +161,8 @@ impl Server {
                         return Err(JournalError::Contended(conflicts));
                     }
                     backoff::pause(conflicts - 1).await;
-                    self.catch_up().await?;
+                    self.read_to_append().await?;
+                    caught_up = false;
                     continue;
                 }
                 (caught_up, conflicts) = (true, 0);
@@ -231,6 +231,7 @@ impl Server {
             checksum: proposal.checksum,
             modified,
         };
+        self.unchecked_from = None;
         self.company.appended();
         self.publish();
         self.snapshots.appended(&self.state, &self.position);
