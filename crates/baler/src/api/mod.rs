@@ -69,7 +69,8 @@ impl Api {
         listen(listener, self.router(), close).await
     }
 
-    fn router(self: Arc<Self>) -> Router {
+    /// All of it, for programs that answer other requests too.
+    pub fn router(self: Arc<Self>) -> Router {
         Router::new()
             .route(protocol::HELLO, get(work::hello))
             .route(protocol::POLL, post(work::poll))

@@ -10,7 +10,7 @@ use axum::http::StatusCode;
 use axum::response::Response;
 use baler_core::ids::JournalId;
 use baler_core::request::{Grant, Poll, Reply, Scope};
-use futures::future::try_join_all;
+use futures::future::{join, try_join_all};
 
 use super::Api;
 use super::answer::{Refused, asked, json};
@@ -34,21 +34,26 @@ pub(super) async fn hello(State(api): State<Arc<Api>>) -> Result<Response, Refus
     })
 }
 
-/// Updates first: a slot that an ended attempt freed may get the next one in the same answer.
+/// Updates first: a slot that an ended attempt freed may get the next one in the same answer, and by the same append.
 pub(super) async fn poll(State(api): State<Arc<Api>>, body: Bytes) -> Result<Response, Refused> {
     let ask: PollAsk = asked(&body)?;
     api.check_journal(ask.journal)?;
-    let replies = api.take_updates(&ask).await?;
     let slots = ask.slots.min(SLOTS_MAX);
-    let mut assignments = Vec::new();
-    if slots > 0 {
-        let workers = api.station.watch.workers();
-        workers.asks(&ask.worker, slots, Some(ask.memory_bytes));
-        workers.spent(&ask.worker, ask.spent);
-        for grant in api.grant(&ask, slots).await? {
-            assignments.push(assign(&api.station.root, grant)?);
+    let granting = async {
+        match slots {
+            0 => Ok(Vec::new()),
+            _ => api.grant(&ask, slots).await,
         }
-    }
+    };
+    let (replies, grants) = join(api.take_updates(&ask), granting).await;
+    // A result that was taken is told, whatever became of the wish.
+    let (replies, grants) = match (replies?, grants) {
+        (replies, Ok(grants)) => (replies, grants),
+        (replies, Err(_)) if !replies.is_empty() => (replies, Vec::new()),
+        (_, Err(refused)) => return Err(refused),
+    };
+    let assignments = grants.into_iter().map(|grant| assign(&api.station.root, grant));
+    let assignments = assignments.collect::<anyhow::Result<_>>()?;
     json(&PollAnswer { replies, assignments })
 }
 
@@ -102,6 +107,9 @@ impl Api {
 
     async fn grant(&self, ask: &PollAsk, slots: usize) -> Result<Vec<Grant>, Refused> {
         self.refuse_when_stopping()?;
+        let workers = self.station.watch.workers();
+        workers.asks(&ask.worker, slots, Some(ask.memory_bytes));
+        workers.spent(&ask.worker, ask.spent);
         let poll = Poll {
             worker: ask.worker.clone(),
             watcher: self.station.watch.id(),

@@ -77,6 +77,7 @@ pub(super) fn embedded(station: &Station, merging: &Merging, board: &Board) -> R
         progress: ProgressView::silent(),
         drain: station.drain.clone(),
         wasted: Arc::default(),
+        next: None,
     };
     Ok(shown_worker(hands, merging.workers, board))
 }

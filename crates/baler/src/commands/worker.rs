@@ -120,6 +120,7 @@ async fn through_coordinators(
         progress: ProgressView::silent(),
         drain: drain_on_interrupt(),
         wasted: Arc::default(),
+        next: None,
     };
     let signs_of_life = tokio::spawn(async move { desk.keep_alive().await });
     let worked = shown_worker(hands, merging.workers, board).run().await;

@@ -19,7 +19,7 @@ pub use own::OwnDesk;
 #[cfg(all(feature = "http", feature = "parquet"))]
 pub(crate) use own::assign;
 #[cfg(feature = "http")]
-pub use remote::{Client, RemoteDesk};
+pub use remote::{Client, Coordinator, RemoteDesk};
 pub use words::{Assignment, Phase, Progress, Spent, Word};
 
 use std::fmt;
@@ -49,6 +49,9 @@ pub trait Desk: fmt::Debug + Send + Sync {
 
     /// Tells what became of an attempt, until it is heard.
     async fn tell(&self, word: Word) -> Result<Reply, DeskError>;
+
+    /// The same, and asks for what there is for so many slots in the same breath: one entry of the journal serves both.
+    async fn tell_and_ask(&self, word: Word, slots: usize) -> Result<(Reply, Vec<Assignment>), DeskError>;
 }
 
 /// Why a desk could not be reached, by what the worker should do.

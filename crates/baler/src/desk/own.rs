@@ -7,6 +7,7 @@ use anyhow::Context;
 use async_trait::async_trait;
 use baler_core::ids::{JournalId, WorkerId};
 use baler_core::request::{Grant, Poll, Reply, Scope};
+use futures::future::join;
 
 use super::{Assignment, Desk, DeskError, Leases, Word};
 use crate::root::Root;
@@ -88,5 +89,16 @@ impl Desk for OwnDesk {
 
     async fn tell(&self, word: Word) -> Result<Reply, DeskError> {
         Ok(self.root.replica.submit(word.into()).await?)
+    }
+
+    async fn tell_and_ask(&self, word: Word, slots: usize) -> Result<(Reply, Vec<Assignment>), DeskError> {
+        // Both are submitted before either is decided, so that they share an append.
+        let (told, asked) = join(self.tell(word), self.poll(slots, Duration::ZERO)).await;
+        // What was told counts, whatever became of the wish.
+        let assignments = asked.unwrap_or_else(|error| {
+            tracing::warn!("no work comes with the answer: {error}");
+            Vec::new()
+        });
+        Ok((told?, assignments))
     }
 }

@@ -18,7 +18,7 @@ use super::protocol::{self, Hello, PollAnswer, PollAsk};
 use super::{Assignment, Desk, DeskError, Leases, Spent, Word};
 use crate::report::Cost;
 use crate::site::Site;
-pub use client::Client;
+pub use client::{Client, Coordinator};
 
 /// How long a word about an attempt is tried to be delivered.
 const TELL_PATIENCE: Duration = Duration::from_secs(60);
@@ -32,10 +32,10 @@ const ANSWER_MAX: Duration = Duration::from_secs(30);
 const PAUSE_MIN: Duration = Duration::from_millis(100);
 const PAUSE_MAX: Duration = Duration::from_secs(2);
 
-/// A desk behind HTTP.
+/// A desk behind coordinators.
 #[derive(Debug)]
 pub struct RemoteDesk {
-    coordinators: Vec<Client>,
+    coordinators: Vec<Arc<dyn Coordinator>>,
     /// Which of them is asked first.
     current: AtomicUsize,
     hello: Hello,
@@ -54,15 +54,27 @@ impl RemoteDesk {
         worker: WorkerId,
         memory_bytes: u64,
     ) -> Result<Self, DeskError> {
-        let clients = urls.iter().map(|url| Client::new(url, token));
-        let coordinators = clients.collect::<anyhow::Result<Vec<Client>>>();
+        let clients = urls.iter().map(|url| {
+            let client = Client::new(url, token)?;
+            Ok(Arc::new(client) as Arc<dyn Coordinator>)
+        });
+        let coordinators = clients.collect::<anyhow::Result<Vec<_>>>();
         let coordinators = coordinators.map_err(DeskError::Lasting)?;
+        Self::connect_to(coordinators, worker, memory_bytes).await
+    }
+
+    /// The same where coordinators are reached in another way than by their URLs.
+    pub async fn connect_to(
+        coordinators: Vec<Arc<dyn Coordinator>>,
+        worker: WorkerId,
+        memory_bytes: u64,
+    ) -> Result<Self, DeskError> {
         let begun = Instant::now();
         let mut pause = PAUSE_MIN;
         loop {
             let mut failed = None;
-            for (index, client) in coordinators.iter().enumerate() {
-                match client.get::<Hello>(protocol::HELLO, ANSWER_MAX).await {
+            for (index, coordinator) in coordinators.iter().enumerate() {
+                match coordinator.get::<Hello>(protocol::HELLO, ANSWER_MAX).await {
                     Ok(hello) => {
                         check_version(&hello)?;
                         return Ok(Self {
@@ -133,8 +145,8 @@ impl RemoteDesk {
             spent: self.spent(),
         };
         let tried = self.current();
-        let client = &self.coordinators[tried];
-        let answer = client.post(protocol::POLL, &ask, wait + ANSWER_MAX).await;
+        let coordinator = &self.coordinators[tried];
+        let answer = coordinator.post(protocol::POLL, &ask, wait + ANSWER_MAX).await;
         if matches!(answer, Err(DeskError::Passing(_))) {
             self.pass_over(tried);
         }
@@ -170,15 +182,20 @@ impl Desk for RemoteDesk {
         Ok(self.ask(slots, wait, Vec::new()).await?.assignments)
     }
 
-    /// Said twice, a word counts once, so it is repeated until somebody has heard it.
     async fn tell(&self, word: Word) -> Result<Reply, DeskError> {
+        Ok(self.tell_and_ask(word, 0).await?.0)
+    }
+
+    /// Said twice, a word counts once, so it is repeated until somebody has heard it.
+    async fn tell_and_ask(&self, word: Word, slots: usize) -> Result<(Reply, Vec<Assignment>), DeskError> {
         let begun = Instant::now();
         let mut pause = PAUSE_MIN;
         loop {
-            match self.ask(0, Duration::ZERO, vec![word.clone()]).await {
+            match self.ask(slots, Duration::ZERO, vec![word.clone()]).await {
                 Ok(mut answer) => {
-                    let reply = answer.replies.pop();
-                    return reply.ok_or_else(|| DeskError::Lasting(anyhow!("an update was left unanswered")));
+                    let unanswered = || DeskError::Lasting(anyhow!("an update was left unanswered"));
+                    let reply = answer.replies.pop().ok_or_else(unanswered)?;
+                    return Ok((reply, answer.assignments));
                 }
                 Err(DeskError::Passing(error)) if begun.elapsed() < TELL_PATIENCE => {
                     tracing::warn!("the end of an attempt could not be told yet: {error:#}");

@@ -2,13 +2,13 @@
 //! attempt is stands in no journal, for that would cost an entry each time. Whoever answers for a lease has heard it from its worker.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::time::Instant;
 
 use baler_core::ids::{Sequence, Token, WatcherId, WorkerId};
 use baler_core::job::Job;
 use baler_core::lease::Lease;
 use baler_core::state::State;
 use serde::{Deserialize, Serialize};
+use tokio::time::Instant;
 
 use super::pace::seconds_left;
 use crate::desk::{Phase, Spent};

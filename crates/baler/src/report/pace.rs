@@ -2,7 +2,9 @@
 //! was hoped for. Who has looked once knows neither.
 
 use std::collections::VecDeque;
-use std::time::{Duration, Instant};
+use std::time::Duration;
+
+use tokio::time::Instant;
 
 /// How far back the rate looks. Longer, and a merge that got stuck would look fast for too long; shorter, and the pauses
 /// between two row groups would look like standstills.

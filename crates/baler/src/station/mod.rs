@@ -23,7 +23,7 @@ use tokio::task::{JoinError, JoinSet};
 
 use crate::root::Root;
 use crate::watch::Watch;
-use crate::worker::Endless;
+use crate::worker::{Endless, Works};
 
 /// How soon it is noticed that the process is to stop.
 const STOP_CHECK: Duration = Duration::from_millis(50);
@@ -57,9 +57,9 @@ impl Station {
 
     /// Goes on until it is asked to stop. The worker ends first, so that what it still has to say is heard; `front`, the
     /// API where there is one, last.
-    pub async fn run(
+    pub async fn run<W: Works>(
         self: Arc<Self>,
-        worker: Option<Endless>,
+        worker: Option<Endless<W>>,
         front: impl Future<Output = Result<()>> + Send + 'static,
         close_front: impl FnOnce(),
     ) -> Result<()> {

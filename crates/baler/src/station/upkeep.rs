@@ -1,11 +1,12 @@
 //! Keeping house: replaced files go out of sight as soon as their jobs are committed; what has waited out its grace goes;
 //! and the state is told the time where something waits for it.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use anyhow::Result;
 use baler_core::request::{Grace, Scope};
 use baler_core::scheduler;
+use tokio::time::Instant;
 
 use super::Station;
 use crate::watch::jittered;

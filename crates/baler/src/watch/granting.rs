@@ -1,10 +1,11 @@
 //! Granting work: at once, or as soon as some comes up. Whoever waits costs nothing: one follower reads the journal for
 //! all of them, seldom while nothing happens.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use anyhow::{Result, anyhow};
 use baler_core::request::{Grant, Poll, Reply, Request};
+use tokio::time::Instant;
 
 use super::{Watch, locked};
 
@@ -30,8 +31,12 @@ impl Watch {
         }
     }
 
-    /// Grants what there is, or what comes up in this time.
+    /// Grants what there is, or what comes up in this time. Who does not wait is content with what is known already: its
+    /// poll shares an append with whatever else is asked at this moment.
     pub async fn grant_within(&self, poll: Poll, wait: Duration) -> Result<Vec<Grant>> {
+        if wait.is_zero() {
+            return self.grant(poll).await;
+        }
         let deadline = tokio::time::Instant::now() + wait;
         let mut states = self.root.replica.watch();
         if locked(&self.caught_up).elapsed() > FRESH {

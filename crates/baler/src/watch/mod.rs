@@ -20,13 +20,14 @@ pub use workers::{WorkerSeen, Workers};
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use anyhow::Result;
 use baler_core::ids::{Sequence, Token, WatcherId};
 use baler_core::lease::HostLock;
 use baler_core::request::{Reply, Request};
 use baler_journal::JournalError;
+use tokio::time::Instant;
 
 use crate::desk::{End, Leases};
 use crate::folder::lock::WatcherLock;

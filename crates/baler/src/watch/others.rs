@@ -1,12 +1,12 @@
 //! Other watchers: judged by how long, on this process's own monotonic clock, their counter has not changed.
 
 use std::collections::BTreeMap;
-use std::time::Instant;
 
 use anyhow::Result;
 use baler_core::ids::{Sequence, WatcherId};
 use baler_core::lease::{HostLock, Watcher};
 use baler_core::request::{Reply, Request};
+use tokio::time::Instant;
 
 use super::{Watch, locked};
 use crate::folder::lock;

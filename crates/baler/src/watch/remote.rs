@@ -3,7 +3,7 @@
 //! for as long as it has the attempt under way.
 
 use std::collections::BTreeMap;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use anyhow::Result;
 use baler_core::event::ReleaseReason;
@@ -14,6 +14,7 @@ use baler_core::request::{Refusal, Reply, Request};
 use baler_core::state::State;
 use futures::future::join_all;
 use serde::{Deserialize, Serialize};
+use tokio::time::Instant;
 
 use super::{Watch, locked};
 use crate::desk::Progress;

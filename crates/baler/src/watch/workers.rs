@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use baler_core::ids::WorkerId;
+use tokio::time::Instant;
 
 use crate::desk::Spent;
 

@@ -7,11 +7,12 @@ use std::time::Duration;
 
 use anyhow::anyhow;
 use baler_core::event::ReleaseReason;
+use tokio::sync::mpsc;
 use tokio::task::{JoinHandle, JoinSet};
 
 use super::attempt::Outcome;
 use super::hands::Hands;
-use crate::desk::{Assignment, DeskError, Word};
+use crate::desk::{Assignment, Desk, DeskError, Word};
 use crate::watch::jittered;
 
 /// How long a poll waits for work to come up. A worker that is to stop waits for the answer, so as to lose no lease.
@@ -61,29 +62,52 @@ impl Tally {
     }
 }
 
+/// What a worker that goes on asks with, and begins attempts with.
+pub trait Works: Clone + Send + Sync + 'static {
+    /// Where it asks for work.
+    fn desk(&self) -> &Arc<dyn Desk>;
+
+    /// Whether to begin nothing new.
+    fn is_draining(&self) -> bool;
+
+    /// Ranges that come with the answer to an attempt's last word are sent here, before the attempt is over.
+    fn hand_on(&mut self, next: mpsc::UnboundedSender<Assignment>);
+
+    /// Begins an attempt. Its lease is held from now on.
+    fn begin(
+        &self,
+        assignment: Assignment,
+    ) -> impl Future<Output = Result<Outcome, DeskError>> + Send + 'static;
+}
+
 /// A worker that goes on.
 #[derive(Debug)]
-pub struct Endless {
-    hands: Hands,
+pub struct Endless<W = Hands> {
+    hands: W,
     slots: usize,
     tally: Arc<Tally>,
 }
 
 type Polling = JoinHandle<Result<Vec<Assignment>, DeskError>>;
 
-impl Endless {
+impl<W: Works> Endless<W> {
     /// With so many attempts at once.
-    pub fn new(hands: Hands, slots: usize, tally: Arc<Tally>) -> Self {
+    pub fn new(hands: W, slots: usize, tally: Arc<Tally>) -> Self {
         Self { hands, slots, tally }
     }
 
     /// Works until it is asked to stop; then it gives back what is not finished, and delivers what is.
-    pub async fn run(self) -> anyhow::Result<()> {
+    pub async fn run(mut self) -> anyhow::Result<()> {
+        let (handed_on, mut next) = mpsc::unbounded_channel();
+        self.hands.hand_on(handed_on);
         let mut running: JoinSet<Result<Outcome, DeskError>> = JoinSet::new();
         let mut polling: Option<Polling> = None;
         let (mut unreachable, mut faulty) = (Pause::default(), Pause::default());
         loop {
-            let free = self.slots - running.len();
+            while let Ok(assignment) = next.try_recv() {
+                self.take(vec![assignment], &mut running).await?;
+            }
+            let free = self.slots.saturating_sub(running.len());
             if self.hands.is_draining() && running.is_empty() && polling.is_none() {
                 return Ok(());
             }
@@ -126,7 +150,7 @@ impl Endless {
             }
             match hands.is_draining() {
                 true => Ok(Vec::new()),
-                false => hands.desk.poll(free, POLL_WAIT).await,
+                false => hands.desk().poll(free, POLL_WAIT).await,
             }
         })
     }
@@ -154,7 +178,7 @@ impl Endless {
             why: ReleaseReason::Drained,
             culprits: vec![],
         };
-        self.hands.desk.tell(word).await?;
+        self.hands.desk().tell(word).await?;
         Ok(())
     }
 

@@ -3,8 +3,12 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
+use baler_core::request::Reply;
+use tokio::sync::mpsc;
+
 use super::attempt::{Attempt, Outcome};
-use crate::desk::{Assignment, Desk, DeskError};
+use super::endless::Works;
+use crate::desk::{Assignment, Desk, DeskError, Word};
 use crate::report::ProgressView;
 use crate::site::Site;
 
@@ -25,6 +29,8 @@ pub struct Hands {
     pub drain: Arc<AtomicBool>,
     /// Bytes that attempts wrote for nothing.
     pub wasted: Arc<AtomicU64>,
+    /// Where work goes that comes with the answer to an attempt's last word; `None` for a worker that asks for itself.
+    pub next: Option<mpsc::UnboundedSender<Assignment>>,
 }
 
 impl Hands {
@@ -33,8 +39,42 @@ impl Hands {
         self.drain.load(Ordering::Relaxed)
     }
 
+    /// Tells what frees an attempt's slot. Who goes on asks for the next range in the same breath.
+    pub(super) async fn tell_last(&self, word: Word) -> Result<Reply, DeskError> {
+        let Some(next) = self.next.as_ref().filter(|_| !self.is_draining()) else {
+            return self.desk.tell(word).await;
+        };
+        let (reply, assignments) = self.desk.tell_and_ask(word, 1).await?;
+        for assignment in assignments {
+            // Nobody listens any more only if the worker itself has failed, and its leases end with it.
+            let _ = next.send(assignment);
+        }
+        Ok(reply)
+    }
+
     /// Begins an attempt. Its lease is held from now on.
     pub fn begin(&self, assignment: Assignment) -> impl Future<Output = Result<Outcome, DeskError>> + use<> {
         Attempt::new(self.clone(), assignment).run()
+    }
+}
+
+impl Works for Hands {
+    fn desk(&self) -> &Arc<dyn Desk> {
+        &self.desk
+    }
+
+    fn is_draining(&self) -> bool {
+        self.is_draining()
+    }
+
+    fn hand_on(&mut self, next: mpsc::UnboundedSender<Assignment>) {
+        self.next = Some(next);
+    }
+
+    fn begin(
+        &self,
+        assignment: Assignment,
+    ) -> impl Future<Output = Result<Outcome, DeskError>> + Send + 'static {
+        self.begin(assignment)
     }
 }

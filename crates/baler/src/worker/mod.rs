@@ -11,7 +11,7 @@ mod sink;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use anyhow::{Result, anyhow};
 use baler_core::ids::RangeId;
@@ -19,6 +19,7 @@ use baler_core::job::JobSummary;
 use baler_core::request::{Grant, Scope};
 use baler_core::scheduler;
 use tokio::task::JoinSet;
+use tokio::time::Instant;
 
 use crate::collector;
 use crate::desk::{Assignment, DeskError, OwnDesk};
@@ -29,7 +30,7 @@ use crate::upkeep;
 use crate::watch::Watch;
 
 pub use attempt::Outcome;
-pub use endless::{Endless, Tally};
+pub use endless::{Endless, Tally, Works};
 pub use hands::Hands;
 
 /// Faults of the machine or the store in a row after which a run gives up: one of the two is not fit for the work.
@@ -82,6 +83,7 @@ impl Worker {
             progress,
             drain,
             wasted: Arc::default(),
+            next: None,
         };
         Ok(Self {
             root,

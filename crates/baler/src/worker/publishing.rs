@@ -29,7 +29,7 @@ pub(super) async fn publish(hands: &Hands, grant: &Grant, held: &Held) -> Result
         token: grant.token,
         identities,
     };
-    match hands.desk.tell(word).await? {
+    match hands.tell_last(word).await? {
         Reply::Committed(summary) => Ok(Outcome::Committed(summary)),
         Reply::JobCancelled(_) => Ok(Outcome::Cancelled),
         Reply::Refused(_) => Ok(Outcome::Released),

@@ -1,13 +1,57 @@
-//! One coordinator, as those who ask it see it.
+//! One coordinator, as those who ask it see it: behind HTTP, or behind whatever a program puts in its place.
 
+use std::fmt;
 use std::time::Duration;
 
 use anyhow::{Context, anyhow, bail};
-use reqwest::{Method, RequestBuilder, StatusCode};
+use async_trait::async_trait;
+use bytes::Bytes;
+use reqwest::StatusCode;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::desk::DeskError;
+
+/// The way to a coordinator. Requests and answers are those of [`crate::desk::protocol`], as JSON.
+#[async_trait]
+pub trait Coordinator: fmt::Debug + Send + Sync {
+    /// What people know it by.
+    fn name(&self) -> &str;
+
+    /// Sends a request, a `POST` if it has a body, and returns the body of a good answer.
+    async fn exchange(
+        &self,
+        path: &str,
+        body: Option<Vec<u8>>,
+        patience: Duration,
+    ) -> Result<Bytes, DeskError>;
+}
+
+impl dyn Coordinator {
+    pub(super) async fn get<T: DeserializeOwned>(
+        &self,
+        path: &str,
+        patience: Duration,
+    ) -> Result<T, DeskError> {
+        self.understood(&self.exchange(path, None, patience).await?)
+    }
+
+    pub(super) async fn post<T: DeserializeOwned>(
+        &self,
+        path: &str,
+        body: &(impl Serialize + Sync),
+        patience: Duration,
+    ) -> Result<T, DeskError> {
+        let body = serde_json::to_vec(body).map_err(|error| DeskError::Lasting(error.into()))?;
+        self.understood(&self.exchange(path, Some(body), patience).await?)
+    }
+
+    fn understood<T: DeserializeOwned>(&self, answer: &[u8]) -> Result<T, DeskError> {
+        serde_json::from_slice(answer).map_err(|error| {
+            DeskError::Lasting(anyhow!("{} answers what is not understood: {error}", self.name()))
+        })
+    }
+}
 
 const CONNECT_MAX: Duration = Duration::from_secs(5);
 
@@ -17,7 +61,7 @@ const LOOK_MAX: Duration = Duration::from_secs(30);
 /// A connection that nobody used for this long is not used again: a coordinator closes it soon.
 const IDLE_MAX: Duration = Duration::from_secs(5);
 
-/// One coordinator.
+/// A coordinator behind HTTP.
 #[derive(Debug)]
 pub struct Client {
     base: String,
@@ -44,50 +88,36 @@ impl Client {
         Ok(Self { base, bearer, http })
     }
 
-    pub(super) fn name(&self) -> &str {
+    /// What it answers to a look at this path, like `/v1/status`.
+    pub async fn look<T: DeserializeOwned>(&self, path: &str) -> Result<T, DeskError> {
+        (self as &dyn Coordinator).get(path, LOOK_MAX).await
+    }
+}
+
+#[async_trait]
+impl Coordinator for Client {
+    fn name(&self) -> &str {
         &self.base
     }
 
-    /// What it answers to a look at this path, like `/v1/status`.
-    pub async fn look<T: DeserializeOwned>(&self, path: &str) -> Result<T, DeskError> {
-        self.get(path, LOOK_MAX).await
-    }
-
-    pub(super) async fn get<T: DeserializeOwned>(
+    async fn exchange(
         &self,
         path: &str,
+        body: Option<Vec<u8>>,
         patience: Duration,
-    ) -> Result<T, DeskError> {
-        self.send(self.request(Method::GET, path), patience).await
-    }
-
-    pub(super) async fn post<T: DeserializeOwned>(
-        &self,
-        path: &str,
-        body: &(impl Serialize + Sync),
-        patience: Duration,
-    ) -> Result<T, DeskError> {
-        let body = serde_json::to_vec(body).map_err(|error| DeskError::Lasting(error.into()))?;
-        let request = self
-            .request(Method::POST, path)
-            .header("content-type", "application/json")
-            .body(body);
-        self.send(request, patience).await
-    }
-
-    fn request(&self, method: Method, path: &str) -> RequestBuilder {
-        let request = self.http.request(method, format!("{}{path}", self.base));
-        match &self.bearer {
-            Some(bearer) => request.header("authorization", bearer),
-            None => request,
+    ) -> Result<Bytes, DeskError> {
+        let url = format!("{}{path}", self.base);
+        let mut request = match body {
+            None => self.http.get(url),
+            Some(body) => self
+                .http
+                .post(url)
+                .header("content-type", "application/json")
+                .body(body),
+        };
+        if let Some(bearer) = &self.bearer {
+            request = request.header("authorization", bearer);
         }
-    }
-
-    async fn send<T: DeserializeOwned>(
-        &self,
-        request: RequestBuilder,
-        patience: Duration,
-    ) -> Result<T, DeskError> {
         let unreachable = |error: reqwest::Error| {
             DeskError::Passing(anyhow!(error).context(format!("{} cannot be reached", self.base)))
         };
@@ -95,9 +125,7 @@ impl Client {
         let status = response.status();
         let body = response.bytes().await.map_err(unreachable)?;
         if status.is_success() {
-            return serde_json::from_slice(&body).map_err(|error| {
-                DeskError::Lasting(anyhow!("{} answers what is not understood: {error}", self.base))
-            });
+            return Ok(body);
         }
         let words = String::from_utf8_lossy(&body);
         let error = anyhow!("{} answers {status}: {}", self.base, words.trim());

@@ -58,7 +58,7 @@ impl RemoteDesk {
 
     /// Shows tokens to one coordinator. Answers with those it cannot answer for; `None` if it does not answer.
     async fn show(&self, index: usize, path: &str, held: &[Arc<Held>]) -> Option<Vec<Arc<Held>>> {
-        let client = &self.coordinators[index];
+        let coordinator = &self.coordinators[index];
         let leases = held.iter().map(|held| (held.attempt, held.progress()));
         let ask = RenewAsk {
             journal: self.hello.journal,
@@ -68,11 +68,11 @@ impl RemoteDesk {
         };
         let asked = Instant::now();
         let patience = (self.lease() / 3).max(Duration::from_millis(500));
-        let answer: Result<RenewAnswer, DeskError> = client.post(path, &ask, patience).await;
+        let answer: Result<RenewAnswer, DeskError> = coordinator.post(path, &ask, patience).await;
         let verdicts = match answer {
             Ok(answer) if answer.verdicts.len() == held.len() => answer.verdicts,
             Ok(_) => {
-                tracing::warn!("{} leaves some leases without an answer", client.name());
+                tracing::warn!("{} leaves some leases without an answer", coordinator.name());
                 return None;
             }
             Err(error) => {
