@@ -74,7 +74,7 @@ const CHORES: &[Chore] = &[
     },
     Chore {
         name: "bench",
-        about: "figures: bench core, merge, growth, small, threads, flame",
+        about: "figures: bench core, merge, growth, small, threads, flame, workers, fleet",
         help: bench::HELP,
         run: bench::run,
     },

@@ -11,9 +11,11 @@ mod merge;
 mod results;
 
 mod flame;
+mod fleet;
 mod growth;
 mod small;
 mod threads;
+mod workers;
 
 use anyhow::Result;
 
@@ -30,6 +32,8 @@ Usage: cargo xtask bench core [FILES]
        cargo xtask bench small   [--runs 5] [--files 100] [--rows 5000] [--write]
        cargo xtask bench threads [--shape overlap,upsert] [--runs 5] [--files 256] [--rows 50000] [--write]
        cargo xtask bench flame   [--shape overlap,disjoint,mixed,upsert] [--files 256] [--rows 50000] [--write]
+       cargo xtask bench workers [--runs 5] [--files 256] [--rows 50000] [--write]
+       cargo xtask bench fleet   [--write]
 
 core     a state of a million files: replay, planning round, memory; fails where a limit is passed
 merge    Baler and its peers by turns on the same data; medians of CPU and wall seconds, peak memory and
@@ -43,8 +47,11 @@ small    100 files, 10 MB, from a cold start to the end; the best run counts
 threads  one thread on one core, two threads on two cores (needs taskset)
 flame    where a merge spends its CPU: a sampled profile by module, the digests' share of it, and a flame
          graph (needs perf, which must be allowed to look at one's own processes, and binutils)
+workers  one and two worker processes of one thread on one folder
+fleet    up to 64 workers on modelled time: efficiency, contention, how soon files are drained. All of it is
+         the program's own code but for the wire, the disk and the merge
 
-All but core run `baler compact --workers 1 --memory 256MiB`, print Markdown, and exit with 1 where a bound
+All but core, workers and fleet run `baler compact --workers 1 --memory 256MiB`, print Markdown, and exit with 1 where a bound
 is missed. --write also puts the tables between their markers in docs/performance.md and README.md; it
 takes data of full size, and no fewer runs and peers than by default. The first run installs the peers under
 target/tools. BALER_BIN measures that binary instead of building one.";
@@ -60,11 +67,13 @@ pub(crate) fn run(args: &[String]) -> Result<()> {
         "small" => small::run(rest),
         "threads" => threads::run(rest),
         "flame" => flame::run(rest),
+        "workers" => workers::run(rest),
+        "fleet" => fleet::run(rest),
         _ => Err(Usage::new(format!("unknown benchmark `{what}`: {NAMES}")).into()),
     }
 }
 
-const NAMES: &str = "core, merge, growth, small, threads or flame";
+const NAMES: &str = "core, merge, growth, small, threads, flame, workers or fleet";
 
 /// How much data, and how often.
 #[derive(Clone, Copy, Debug)]

@@ -98,7 +98,9 @@ mod tests {
     fn every_table_has_its_place() {
         let workspace = Workspace::find().unwrap();
         let read = |page| fs::read_to_string(workspace.path(page)).unwrap();
-        let mut names: Vec<String> = ["growth", "small", "threads"].map(str::to_owned).to_vec();
+        let mut names: Vec<String> = ["growth", "small", "threads", "workers", "fleet"]
+            .map(str::to_owned)
+            .to_vec();
         for shape in Shape::ALL {
             names.push(format!("merge {}", shape.name()));
             names.push(format!("flame {}", shape.name()));

@@ -1,0 +1,163 @@
+//! What there is to do, and how long it takes: files that nobody ever reads, and merges that sleep for as long as
+//! `cargo xtask bench merge` says that theirs would take.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use baler::desk::Assignment;
+use baler_core::file::{Digest, File, FilePath, Identity, KeyRange, Level, Origin};
+use baler_core::ids::{JournalId, Partition, Sequence, TableName};
+use baler_core::job::{Finished, InputRead, Output};
+use baler_core::request::{Finish, Reply, Request};
+use baler_core::table::{Catalog, MergeSpec, SortColumn, TableSpec};
+use baler_core::time::{Millis, StoreTime};
+use baler_journal::Replica;
+
+use super::store::{LATENCY, transfer};
+
+/// Bytes of inputs that one core merges in a second: the overlap shape of `cargo xtask bench merge`, 228 MB in 5.6 CPU
+/// seconds.
+pub(super) const MERGED_A_SECOND: f64 = 40_000_000.0;
+
+/// Requests at once in which a worker reads its inputs.
+const CONNECTIONS: u64 = 4;
+
+pub(super) const TABLE: &str = "events";
+
+const MB: u64 = 1_000_000;
+
+/// A backlog of jobs, each in a partition of its own.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Backlog {
+    pub(super) jobs: u64,
+    pub(super) files_a_job: u64,
+    pub(super) file_mb: u64,
+}
+
+impl Backlog {
+    pub(super) fn bytes(self) -> u64 {
+        let job = |job| self.files_a_job * uneven(job, self.file_mb * MB);
+        (0..self.jobs).map(job).sum()
+    }
+
+    /// The files of one job.
+    pub(super) fn files(self, job: u64, now: StoreTime) -> Vec<Arc<File>> {
+        (0..self.files_a_job)
+            .map(|file| Arc::new(a_file(job, file, uneven(job, self.file_mb * MB), now)))
+            .collect()
+    }
+}
+
+/// Between two thirds and four thirds: jobs of one size would end together, and share entries of the journal.
+fn uneven(job: u64, bytes: u64) -> u64 {
+    let spread = job.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 48;
+    bytes * 2 / 3 + bytes * 2 / 3 * spread / (1 << 16)
+}
+
+fn a_file(job: u64, file: u64, bytes: u64, modified: StoreTime) -> File {
+    let partition = format!("job={job:05}");
+    File {
+        path: FilePath::in_root(format!("{partition}/{file:04}.parquet")),
+        identity: Identity {
+            tag: format!("{job}-{file}").into(),
+            bytes,
+            modified,
+        },
+        partition: Partition::from(partition.as_str()),
+        level: Level(0),
+        rows: bytes / 20,
+        keys: Some(KeyRange {
+            min: Box::new([0]),
+            max: Box::new([255]),
+        }),
+        times: None,
+        digest: None,
+        checksum: None,
+        origin: Origin::Foreign,
+        added: Sequence(0),
+        apart: None,
+    }
+}
+
+/// A native table: the entry that finishes its last range commits a job.
+pub(super) fn create_table() -> Request {
+    let merge = MergeSpec {
+        sort: vec![SortColumn {
+            name: "key".into(),
+            descending: false,
+            nulls_first: false,
+        }],
+        ..MergeSpec::default()
+    };
+    let spec = TableSpec {
+        catalog: Catalog::Native,
+        policy: baler_core::table::Policy::default(),
+        merge: Arc::new(merge),
+        grace: Millis::from_secs(3600),
+        rewritten: baler_core::table::Rewritten::default(),
+        replaced: baler_core::table::Replaced::default(),
+        names_once: false,
+        retention: None,
+        tenant: None,
+        shard: None,
+        cross_shard_from: None,
+    };
+    Request::CreateTable {
+        table: TableName::from(TABLE),
+        spec: Arc::new(spec),
+    }
+}
+
+/// How long a worker of one core is at work on a range: footers, then bytes as fast as they come and are merged, the
+/// last part of the output, and a last look at the inputs.
+pub(super) fn takes(bytes: u64) -> Duration {
+    let merging = Duration::from_secs_f64(bytes as f64 / MERGED_A_SECOND);
+    merging.max(transfer(bytes) / u32::try_from(CONNECTIONS).unwrap()) + 3 * LATENCY
+}
+
+/// A result that adds up.
+pub(super) fn finish(assignment: &Assignment, journal: JournalId) -> Finish {
+    let grant = &assignment.grant;
+    let (job, attempt) = (&grant.job, grant.attempt());
+    let reads = job.inputs.iter().map(|input| InputRead {
+        rows: input.rows,
+        copied: 0,
+        digest: input.digest.unwrap_or(Digest(u128::from(input.rows))),
+    });
+    let reads: Vec<InputRead> = reads.collect();
+    let output = Output {
+        part: 0,
+        path: job.output_path(&assignment.catalog, journal, &attempt, 0),
+        bytes: job.bytes(),
+        rows: job.rows(),
+        copied: 0,
+        digest: reads.iter().map(|read| read.digest).sum(),
+        checksum: Digest(u128::from(job.id.0) + 1),
+        keys: job.inputs.first().and_then(|input| input.keys.clone()),
+        times: None,
+    };
+    Finish {
+        job: job.id,
+        range: grant.range,
+        finished: Finished {
+            token: attempt.token,
+            outputs: vec![output],
+            reads,
+            drops: Vec::new(),
+            copied: None,
+        },
+        inputs_now: None,
+    }
+}
+
+/// Files are handed over, as a writer does that knows of them.
+pub(super) async fn add(writer: &Replica, files: Vec<Arc<File>>) {
+    let add = Request::AddFiles {
+        table: TableName::from(TABLE),
+        evidence: writer.state().sequence,
+        files,
+    };
+    if let Reply::Refused(refusal) = writer.submit(add).await.unwrap() {
+        panic!("{refusal}");
+    }
+}
