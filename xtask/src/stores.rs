@@ -1,5 +1,6 @@
 //! Object stores to test on, under target/tools: SeaweedFS as a Python wheel, Azurite as a Node.js package; and Node.js, as a
-//! wheel too, where there is none. Versions are locked in xtask/stores; what is installed is kept until they change.
+//! wheel too, where there is none. Beside them libfaketime, for clocks that are wrong. Versions are locked in xtask/stores;
+//! what is installed is kept until they change.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -15,8 +16,8 @@ use crate::workspace::Workspace;
 pub(crate) const HELP: &str = "\
 Usage: cargo xtask stores
 
-Installs SeaweedFS and Azurite under target/tools, as `test` does, and prints the variables that
-tests find them by. With these set, single tests run on real stores:
+Installs SeaweedFS, Azurite and libfaketime under target/tools, as `test` does, and prints the variables
+that tests find them by. With these set, single tests run on real stores:
   cargo test -p baler-teststores conformance::seaweed";
 
 const LOCK: [&str; 2] = ["package.json", "package-lock.json"];
@@ -32,7 +33,7 @@ pub(crate) fn run(args: &[String]) -> Result<()> {
 }
 
 /// The variables that tell tests where the servers are; installs what is missing.
-pub(crate) fn env(workspace: &Workspace) -> Result<[(&'static str, PathBuf); 3]> {
+pub(crate) fn env(workspace: &Workspace) -> Result<[(&'static str, PathBuf); 4]> {
     let weed = venv::STORES.python(workspace)?.with_file_name("weed");
     ensure!(weed.exists(), "the SeaweedFS wheel has no {}", weed.display());
     let node = Node::find(workspace)?;
@@ -41,7 +42,22 @@ pub(crate) fn env(workspace: &Workspace) -> Result<[(&'static str, PathBuf); 3]>
         ("BALER_SEAWEED", weed),
         ("BALER_NODE", node.program),
         ("BALER_AZURITE", azurite),
+        ("BALER_FAKETIME", faketime(workspace)?),
     ])
+}
+
+/// The library of the wheel; its Python part is not needed. Whether it works here, the tests find out.
+fn faketime(workspace: &Workspace) -> Result<PathBuf> {
+    let python = venv::CLOCK.python(workspace)?;
+    let print = "import importlib.util as u; print(u.find_spec('libfaketime').submodule_search_locations[0])";
+    let wheel = process::output(Command::new(python).args(["-c", print]))?;
+    let library = Path::new(wheel.trim()).join("vendor/libfaketime/src/libfaketime.so.1");
+    ensure!(
+        library.exists(),
+        "the libfaketime wheel has no {}",
+        library.display()
+    );
+    Ok(library)
 }
 
 /// Node.js and its package manager.

@@ -13,7 +13,7 @@ pub(crate) const HELP: &str = "\
 Usage: cargo xtask test
 
 All tests, in order: the static checks of `verify`, a Python environment under target/tools
-(DuckDB, pyarrow), object stores (SeaweedFS, Azurite), the tests of the checker itself, `cargo test`
+(DuckDB, pyarrow), object stores (SeaweedFS, Azurite) and libfaketime, the tests of the checker itself, `cargo test`
 on the workspace, and the interoperability tests. Every step runs even when one before it failed; the last line counts them.
 
 Environment:
@@ -23,6 +23,7 @@ Environment:
   BALER_SEAWEED     set for `cargo test`: the `weed` binary of SeaweedFS
   BALER_AZURITE     set for `cargo test`: the script that starts Azurite
   BALER_NODE        set for `cargo test`: the Node.js that runs it
+  BALER_FAKETIME    set for `cargo test`: the library that lies to processes about the time
   CARGO_TARGET_DIR  where to build, and to install tools";
 
 const SEED_IN_CI: &str = "20261116";

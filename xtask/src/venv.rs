@@ -36,6 +36,12 @@ pub(crate) const STORES: Venv = Venv {
     requirements: "xtask/stores/requirements.txt",
 };
 
+/// What lies to processes about the time: a library in a wheel.
+pub(crate) const CLOCK: Venv = Venv {
+    name: "venv-clock",
+    requirements: "xtask/stores/requirements-clock.txt",
+};
+
 /// Node.js, for machines that have none.
 pub(crate) const NODE: Venv = Venv {
     name: "venv-node",

@@ -48,6 +48,18 @@ const SOAKS: &[Soak] = &[
         run: Run::Tests("stores::together"),
     },
     Soak {
+        name: "a fleet whose processes die all the time",
+        run: Run::Tests("stores::attrition"),
+    },
+    Soak {
+        name: "zombies and clocks of a fleet",
+        run: Run::Tests("fleet::"),
+    },
+    Soak {
+        name: "every second request refused",
+        run: Run::Tests("stores::storm"),
+    },
+    Soak {
         name: "faults between Baler and its store",
         run: Run::Tests("stores::faults"),
     },

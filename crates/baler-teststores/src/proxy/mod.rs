@@ -60,6 +60,11 @@ impl FaultProxy {
         self.script.faults_left()
     }
 
+    /// From now on this befalls so many of a hundred requests, until `clear`.
+    pub fn storm(&self, percent: u32, fault: Fault) {
+        self.script.storm(percent, fault);
+    }
+
     /// Forgets what was planned.
     pub fn clear(&self) {
         self.script.clear();

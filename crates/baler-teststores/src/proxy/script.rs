@@ -41,6 +41,8 @@ pub struct Exchange {
 pub(super) struct Script {
     planned: Mutex<Vec<Planned>>,
     exchanges: Mutex<Vec<Exchange>>,
+    /// What befalls requests that nothing was planned for, and how many of a hundred.
+    storm: Mutex<Option<(u32, Fault)>>,
     late: watch::Sender<usize>,
 }
 
@@ -68,6 +70,17 @@ impl Script {
 
     pub(super) fn clear(&self) {
         lock(&self.planned).clear();
+        *lock(&self.storm) = None;
+    }
+
+    pub(super) fn storm(&self, percent: u32, fault: Fault) {
+        *lock(&self.storm) = Some((percent, fault));
+    }
+
+    fn gust(&self) -> Option<Fault> {
+        let storm = lock(&self.storm);
+        let (percent, fault) = storm.as_ref()?;
+        (rand::random_range(0..100) < *percent).then(|| fault.clone())
     }
 
     pub(super) fn take_exchanges(&self) -> Vec<Exchange> {
@@ -85,7 +98,7 @@ impl Script {
         let due = planned.iter().position(|rule| {
             rule.matches_left == 0 && rule.method == method && target.contains(&rule.path_part)
         });
-        let fault = due.map(|at| planned.remove(at).fault);
+        let fault = due.map(|at| planned.remove(at).fault).or_else(|| self.gust());
         lock(&self.exchanges).push(Exchange {
             method: method.to_owned(),
             target: target.to_owned(),

@@ -1,9 +1,11 @@
 //! Many processes on one root: coordinators, workers of theirs, and workers with nothing but the folder. Any of them may be
 //! killed at any time.
 
+mod clocks;
 mod fencing;
 mod processes;
 mod seeing;
 mod shapes;
+mod zombies;
 
 pub(crate) use processes::{Fleet, Process};

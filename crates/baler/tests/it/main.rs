@@ -12,7 +12,10 @@ mod compaction;
 mod fleet;
 mod keys;
 mod kills;
+mod ledger;
 mod memory;
+#[cfg(feature = "http")]
+mod model;
 mod native;
 mod odd_files;
 mod refusals;

@@ -12,7 +12,7 @@ use super::{Fleet, Process};
 use crate::compaction::assert_no_orphans;
 
 /// Enough that a merge of all of it takes a while.
-fn big() -> Fleet {
+pub(super) fn big() -> Fleet {
     let fleet = Fleet::new();
     fleet.scene.write_many(40, 20_000);
     fleet
@@ -23,19 +23,19 @@ fn is_of(worker: &str, process: &Process) -> bool {
 }
 
 /// Everything is merged once, by whoever is left.
-fn at_rest(fleet: &Fleet, before: &BTreeMap<String, u64>) {
+pub(super) fn at_rest(fleet: &Fleet, before: &BTreeMap<String, u64>) {
     fleet.wait_for_rest(1, before);
     assert_eq!(fleet.committed(), 1);
 }
 
 /// Nothing is left of those who died, once all have gone.
-fn tidy(fleet: &Fleet) {
+pub(super) fn tidy(fleet: &Fleet) {
     fleet.scene.baler(&["gc", "data", "--now"]);
     assert_no_orphans(&fleet.scene, "data");
 }
 
 /// The folder of the one attempt that has begun to write: `<job>-<range>-<token>`.
-fn attempt(fleet: &Fleet) -> String {
+pub(super) fn attempt(fleet: &Fleet) -> String {
     let mut name = None;
     wait_until("an attempt has begun to write", || {
         let staging = fs::read_dir(fleet.scene.path("data/_baler/staging"));

@@ -36,6 +36,15 @@ impl Fleet {
 
     /// The same for a root of native tables, which say for themselves how they are sorted.
     pub(crate) fn serve_native(&self, args: &[&str]) -> Process {
+        self.serve_in(args, &[])
+    }
+
+    /// The same as `serve`, with variables in its environment.
+    pub(crate) fn serve_with(&self, args: &[&str], env: &[(&'static str, String)]) -> Process {
+        self.serve_in(&[&["--sort-by", "key"], args].concat(), env)
+    }
+
+    fn serve_in(&self, args: &[&str], env: &[(&'static str, String)]) -> Process {
         let port = free_port();
         let listen = format!("127.0.0.1:{port}");
         let all = [
@@ -44,18 +53,29 @@ impl Fleet {
             args,
         ]
         .concat();
-        let mut process = self.start(&all);
+        let mut process = self.start(&all, env);
         process.url = format!("http://{listen}");
         process
     }
 
     /// `baler worker PLACES`.
     pub(crate) fn worker(&self, places: &[&str], args: &[&str]) -> Process {
-        self.start(&[&["worker"], places, args].concat())
+        self.worker_with(places, args, &[])
     }
 
-    fn start(&self, args: &[&str]) -> Process {
+    /// The same with variables in its environment.
+    pub(crate) fn worker_with(
+        &self,
+        places: &[&str],
+        args: &[&str],
+        env: &[(&'static str, String)],
+    ) -> Process {
+        self.start(&[&["worker"], places, args].concat(), env)
+    }
+
+    fn start(&self, args: &[&str], env: &[(&'static str, String)]) -> Process {
         let mut command = self.scene.command(args);
+        command.envs(env.iter().map(|(name, value)| (name, value)));
         command.stdout(Stdio::null()).stderr(Stdio::piped());
         let mut child = command.spawn().unwrap();
         let mut said = BufReader::new(child.stderr.take().unwrap()).lines();

@@ -40,6 +40,7 @@ mod place;
 mod running;
 
 mod adoption;
+mod attrition;
 mod faults;
 mod front_door;
 mod native;
@@ -47,4 +48,5 @@ mod overwrites;
 mod refusals;
 mod requests;
 mod store_kills;
+mod storm;
 mod together;

@@ -6,11 +6,13 @@ use std::path::Path as FilePath;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 
+use baler_journal::store::{ObjectStoreStore, Store};
 use baler_teststores::{S3, shared_azurite, shared_seaweed};
 use bytes::Bytes;
 use futures::TryStreamExt;
 use object_store::local::LocalFileSystem;
 use object_store::path::Path;
+use object_store::prefix::PrefixStore;
 use object_store::{ObjectStore, ObjectStoreExt, PutPayload};
 use tempfile::TempDir;
 
@@ -85,6 +87,12 @@ impl Place {
     /// A folder of this machine that goes with the place.
     pub(super) fn folder(&self) -> &FilePath {
         self.dir.path()
+    }
+
+    /// What a journal below this root is kept in.
+    pub(super) fn journal_store(&self, root: &str) -> Arc<dyn Store> {
+        let objects = PrefixStore::new(self.objects.clone(), root);
+        Arc::new(ObjectStoreStore::new(self.base.clone(), Arc::new(objects)))
     }
 
     pub(super) async fn put(&self, path: &str, bytes: Vec<u8>) {
