@@ -100,6 +100,7 @@ impl OwnPages {
         };
         self.writer
             .page(encoding, levels.as_deref(), &bytes, facts)
+            .map(drop)
             .map_err(writing)
     }
 

@@ -15,6 +15,7 @@ use parquet::file::page_index::column_index::ColumnIndexMetaData;
 use parquet::file::page_index::offset_index::OffsetIndexMetaData;
 use parquet::schema::types::ColumnDescPtr;
 use std::io;
+use xxhash_rust::xxh3::xxh3_64;
 
 /// What is known of a data page beside its bytes.
 #[derive(Debug, Clone, Default)]
@@ -25,6 +26,16 @@ pub(crate) struct PageFacts {
     pub(crate) bounds: Option<Bounds>,
     /// For byte arrays: the sum of their lengths.
     pub(crate) byte_array_bytes: Option<u64>,
+}
+
+/// Stands for a page: a hash of its header, which has the checksum of all that follows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Head(u64);
+
+impl Head {
+    pub(crate) fn of(header: &[u8]) -> Self {
+        Self(xxh3_64(header))
+    }
 }
 
 /// A data page that lies packed already.
@@ -103,7 +114,7 @@ impl ChunkWriter {
         levels: Option<&[u8]>,
         values: &[u8],
         facts: PageFacts,
-    ) -> io::Result<()> {
+    ) -> io::Result<Head> {
         self.scratch.clear();
         if let Some(levels) = levels {
             self.scratch
@@ -135,14 +146,14 @@ impl ChunkWriter {
         levels: Option<Vec<u8>>,
         values: Vec<u8>,
         facts: PageFacts,
-    ) -> io::Result<()> {
+    ) -> io::Result<Head> {
         if self.left_unpacked == 0 {
             let unpacked = values.len();
-            self.page(encoding, levels.as_deref(), &values, facts)?;
+            let head = self.page(encoding, levels.as_deref(), &values, facts)?;
             let packed = self.pages.last().map_or(0, |page| page.length);
             let is_dense = packed >= unpacked / 64 * 63 && self.compression != Compression::UNCOMPRESSED;
             self.left_unpacked = if is_dense { DENSE_PAGES } else { 0 };
-            return Ok(());
+            return Ok(head);
         }
         self.left_unpacked -= 1;
         let levels = levels.unwrap_or_default();
@@ -164,7 +175,7 @@ impl ChunkWriter {
     }
 
     /// Takes a data page as it lies; it must have been packed with the chunk's codec.
-    pub(crate) fn packed_page(&mut self, page: PackedPage) -> io::Result<()> {
+    pub(crate) fn packed_page(&mut self, page: PackedPage) -> io::Result<Head> {
         let page_type = match page.kind {
             PageKind::V1 { .. } => PageType::DATA_PAGE,
             PageKind::V2 { .. } => PageType::DATA_PAGE_V2,
@@ -175,6 +186,7 @@ impl ChunkWriter {
         let header = header(page.kind, page.unpacked, &pieces)?;
         let (head, offset) = (header.encode(), self.rope.len());
         let length = head.len() + header.packed;
+        let hash = Head::of(&head);
         self.unpacked_bytes += head.len() + page.unpacked;
         self.rope.push(head.into());
         for piece in page.body.into_iter().filter(|piece| !piece.is_empty()) {
@@ -187,7 +199,7 @@ impl ChunkWriter {
             encoding,
             facts: page.facts,
         });
-        Ok(())
+        Ok(hash)
     }
 
     /// `bytes`, packed with the chunk's codec.

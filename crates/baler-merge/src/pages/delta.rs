@@ -135,6 +135,31 @@ pub(crate) fn decode(bytes: &[u8], count: usize, mut take: impl FnMut(i64)) -> R
     Ok(())
 }
 
+/// The same as values of a PLAIN page, 4 or 8 bytes each, in place of what `into` holds.
+pub(crate) fn decode_plain(
+    bytes: &[u8],
+    count: usize,
+    width: usize,
+    into: &mut Vec<u8>,
+) -> Result<(), String> {
+    into.clear();
+    into.resize(count * width, 0);
+    match width {
+        4 => decode_into::<4>(bytes, count, into),
+        8 => decode_into::<8>(bytes, count, into),
+        _ => Err(format!("integers of {width} bytes have no differences")),
+    }
+}
+
+fn decode_into<const WIDTH: usize>(bytes: &[u8], count: usize, into: &mut [u8]) -> Result<(), String> {
+    let mut places = into.as_chunks_mut::<WIDTH>().0.iter_mut();
+    decode(bytes, count, |value| {
+        if let (Some(place), Some(low)) = (places.next(), value.to_le_bytes().first_chunk()) {
+            *place = *low;
+        }
+    })
+}
+
 fn split<'a>(rest: &mut &'a [u8], length: usize) -> Result<&'a [u8], String> {
     let (taken, left) = rest
         .split_at_checked(length)

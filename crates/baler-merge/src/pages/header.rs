@@ -115,6 +115,14 @@ impl PageKind {
             | PageKind::V2 { encoding, .. } => *encoding,
         }
     }
+
+    /// Rows of a data page of a flat column.
+    pub(crate) fn rows(&self) -> usize {
+        match self {
+            PageKind::V1 { values, .. } | PageKind::V2 { values, .. } => *values as usize,
+            PageKind::Dictionary { .. } => 0,
+        }
+    }
 }
 
 /// The encoding of this number, if there is one.

@@ -1,5 +1,6 @@
 //! The pages of a column chunk as they lie in the file, after every claim of their headers was checked. Nothing is unpacked.
 
+use super::chunk_writer::Head;
 use super::header::{PageHeader, PageKind};
 use super::parse_header::parse_header;
 use crate::group::RopeCursor;
@@ -20,10 +21,7 @@ pub(crate) struct RawPage {
 impl RawPage {
     /// Rows of a data page of a flat column.
     pub(crate) fn rows(&self) -> usize {
-        match self.header.kind {
-            PageKind::V1 { values, .. } | PageKind::V2 { values, .. } => values as usize,
-            PageKind::Dictionary { .. } => 0,
-        }
+        self.header.kind.rows()
     }
 }
 
@@ -98,6 +96,17 @@ pub(crate) fn next_page(rest: &mut RopeCursor<'_>, compression: Compression) -> 
     let body = rest.take(header.packed)?;
     check(&header, &[&body], compression)?;
     Ok(RawPage { header, body, length })
+}
+
+/// Passes by the next page of a column that was made here: what stands for it, and its header.
+pub(crate) fn pass_page(
+    rest: &mut RopeCursor<'_>,
+    compression: Compression,
+) -> Result<(Head, PageHeader), String> {
+    let (_, start) = parse_header(rest.piece())?;
+    let head = Head::of(&rest.piece()[..start]);
+    let (header, ..) = next_split_page(rest, compression)?;
+    Ok((head, header))
 }
 
 /// The next page of a column that was made here: its header, its levels and the rest, which may lie apart.

@@ -1,6 +1,7 @@
 //! Makes a page of what was gathered, and finds out what the page index will say about it.
 
 use super::choose::{Merged, Shape, ascend};
+use super::read_back::Encoded;
 use super::write::{Origin, Writer};
 use crate::pages::bounds::Bounds;
 use crate::pages::chunk_writer::PageFacts;
@@ -43,16 +44,23 @@ impl Writer<'_> {
             }
         };
         self.widen(facts.bounds.clone().as_ref(), &facts);
-        self.origins.push(Origin::Written);
-        match made {
+        let nulls = facts.nulls;
+        self.made.page(&Encoded {
+            encoding,
+            rows: facts.rows,
+            levels: levels.as_deref(),
+            values: made.as_ref().unwrap_or(&self.draft.plain),
+        });
+        let head = match made {
             Some(values) if encoding == Encoding::RLE_DICTIONARY => {
-                self.chunk.narrow_page(encoding, levels, values, facts)?;
+                self.chunk.narrow_page(encoding, levels, values, facts)?
             }
             made => {
                 let values = made.as_ref().unwrap_or(&self.draft.plain);
-                self.chunk.page(encoding, levels.as_deref(), values, facts)?;
+                self.chunk.page(encoding, levels.as_deref(), values, facts)?
             }
-        }
+        };
+        self.origins.push(Origin::Written { nulls, head });
         self.draft.clear();
         Ok(())
     }

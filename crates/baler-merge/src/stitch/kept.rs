@@ -55,11 +55,7 @@ impl Kept {
 
     /// The integers, plain, in place of what `into` holds.
     pub(crate) fn unpack(&self, into: &mut Vec<u8>) -> Result<(), String> {
-        into.clear();
-        into.reserve(self.rows * self.width);
-        delta::decode(&self.differences, self.rows, |value| {
-            into.extend_from_slice(&value.to_le_bytes()[..self.width]);
-        })?;
+        delta::decode_plain(&self.differences, self.rows, self.width, into)?;
         match xxh3_128(into) == self.hash {
             true => Ok(()),
             false => Err("keys that were kept are not those that were read".into()),

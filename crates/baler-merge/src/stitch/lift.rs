@@ -27,6 +27,7 @@ impl Writer<'_> {
         self.widen(chunk.bounds.as_ref().or(facts.bounds.as_ref()), facts);
         let nulls = facts.nulls;
         self.read.kind(&page.header.kind, page.header.unpacked, nulls);
+        self.made.pass(facts.rows, nulls);
         let mut packed = PackedPage {
             kind: page.header.kind.clone(),
             unpacked: page.header.unpacked,
@@ -41,7 +42,7 @@ impl Writer<'_> {
             self.repack(chunk.compression, page, &mut packed, with)?;
             self.origins.push(Origin::Repacked { nulls, was_packed });
         }
-        self.chunk.packed_page(packed).map_err(Unfit::Node)
+        self.chunk.packed_page(packed).map(drop).map_err(Unfit::Node)
     }
 
     /// Packs a page with the output's codec.
@@ -80,12 +81,10 @@ impl Writer<'_> {
             )));
         };
         let (body, unpacked) = (&dictionary.page.body, dictionary.page.header.unpacked);
-        self.read.bytes(body);
-        self.read.number(unpacked);
-        self.read.number(dictionary.count);
+        self.read.lifted(body, unpacked, dictionary.count);
         let mut all = Draft::new(self.leaf.max_def_level() == 1);
         for (rows, validity) in &disguise.0 {
-            self.read.rows(*rows, validity.as_ref());
+            self.read.lifted_rows(*rows, validity.as_ref());
             all.add_rows(*rows, validity.as_ref());
         }
         let levels = all.levels().unwrap_or_default();
@@ -97,6 +96,7 @@ impl Writer<'_> {
         };
         self.widen(facts.bounds.as_ref(), &facts);
         self.origins.push(Origin::Retyped);
+        self.made.pass(all.rows, all.nulls);
         let page = PackedPage {
             kind: PageKind::V2 {
                 values: all.rows as u32,
@@ -112,6 +112,6 @@ impl Writer<'_> {
             body: vec![levels.into(), body.clone()],
             facts,
         };
-        self.chunk.packed_page(page).map_err(Unfit::Node)
+        self.chunk.packed_page(page).map(drop).map_err(Unfit::Node)
     }
 }

@@ -1,9 +1,9 @@
 //! Stitching: row groups that follow one another become one, without decoding values.
 //!
 //! ```text
-//! chunk of each source ─▶ read ─▶ choose ─▶ write ─────────▶ EncodedColumn
-//!                                             │                │
-//!                                             └▶ seal ═ equal? ═ seal_output
+//! chunk of each source ─▶ read ─▶ choose ─▶ write ──▶ encoded pages ──▶ packed ──▶ EncodedColumn
+//!                                             │              │                          │
+//!                                             └▶ seal ═══ read_back ═══ equal? ═══ seal_output
 //! ```
 //!
 //! Pages that stand for themselves are copied packed. Dictionaries are merged once and indices rewritten; where the merged one
@@ -14,7 +14,8 @@
 //! in a `line` from which they are written in order.
 //!
 //! Proof by bytes: the seal of a column covers every copied page's bytes, and for rewritten ones every row's value, in order. It is
-//! taken from the sources, and again from the bytes that the sink is handed.
+//! taken from the sources, and again from what was made: from the bytes that the sink is handed where pages were copied, and from
+//! pages read back before they were packed where rows were written anew.
 
 pub(crate) mod bench;
 pub(crate) mod choose;
@@ -32,6 +33,7 @@ mod line;
 mod marks;
 pub(crate) mod pass;
 pub(crate) mod read;
+mod read_back;
 pub(crate) mod reencode;
 pub(crate) mod seal;
 mod seal_output;
@@ -120,11 +122,14 @@ impl Written {
         let Written {
             column,
             origins,
+            dictionary,
             read,
+            made,
         } = self;
         let name = column.close.metadata.column_path().string();
         let refuse = |why: String| MergeError::Proof(format!("stitching column {name}: {why}"));
-        let found = seal_of_output(&column, &origins).map_err(refuse)?;
+        let pages = seal_of_output(&column, &origins, dictionary).map_err(refuse)?;
+        let found = made.and_then(|made| pages.with_rows_of(made)).map_err(refuse)?;
         if found != read {
             return Err(refuse(format!("{found} came out, {read} went in")));
         }

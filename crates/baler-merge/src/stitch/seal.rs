@@ -1,11 +1,13 @@
-//! The seal of a column: an order-dependent hash of what its pages hold, taken from sources and output apart.
+//! The seal of a column: order-dependent hashes of what its pages hold, taken from sources and output apart.
 //!
 //! ```text
-//! copied page    its bytes and what its header says
-//! retyped page   the bytes of its values, and which rows are null
-//! repacked page  its bytes unpacked, and what its header says
-//! other rows     each value that is there, and which rows are null
+//! whole    copied page     its bytes and what its header says
+//!          retyped page    the bytes of its values, and which rows are null
+//!          repacked page   its bytes unpacked, and what its header says
+//! single   any other row   its value, or that it is null
 //! ```
+//!
+//! Whole pages are sealed with the row that they begin at, so the rows between them have only one place to be.
 
 use super::marks::Marks;
 use crate::digest::Digest;
@@ -16,10 +18,11 @@ use std::fmt;
 use std::ops::Range;
 use xxhash_rust::xxh3::{Xxh3, xxh3_128};
 
-/// What a column holds, in one number, and how many rows that are.
+/// What a column holds, and how many rows that are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Seal {
-    hash: u128,
+    whole: u128,
+    single: u128,
     rows: u64,
     nulls: u64,
 }
@@ -28,8 +31,8 @@ impl fmt::Display for Seal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "{} rows, {} of them null, sealed {:032x}",
-            self.rows, self.nulls, self.hash
+            "{} rows, {} of them null, sealed {:032x} and {:032x}",
+            self.rows, self.nulls, self.whole, self.single
         )
     }
 }
@@ -58,11 +61,23 @@ impl std::ops::AddAssign for Seals {
 }
 
 impl Seal {
+    /// Of one column: whole pages as this has them, single rows as the other.
+    pub(crate) fn with_rows_of(self, other: Seal) -> Result<Seal, String> {
+        match (self.rows, self.nulls) == (other.rows, other.nulls) {
+            true => Ok(Seal {
+                single: other.single,
+                ..self
+            }),
+            false => Err(format!("its pages have {self}, its rows {other}")),
+        }
+    }
+
     /// What this and the other side add to the sums. The column's name is in it, so that columns cannot change places.
     pub(crate) fn beside(self, written: Seal, column: &str) -> Seals {
         let named = |seal: Seal| {
             let mut bytes = column.as_bytes().to_vec();
-            bytes.extend(seal.hash.to_le_bytes());
+            bytes.extend(seal.whole.to_le_bytes());
+            bytes.extend(seal.single.to_le_bytes());
             bytes.extend(seal.rows.to_le_bytes());
             xxh3_128(&bytes)
         };
@@ -73,14 +88,52 @@ impl Seal {
 /// A seal in the making. Where pages begin and end makes no difference to rows that are sealed one by one.
 #[derive(Default)]
 pub(crate) struct Sealing {
-    values: Box<Xxh3>,
-    /// Runs of nulls: where each begins, and how long it is.
-    gaps: Box<Xxh3>,
-    /// The last run, which may go on.
-    gap: Range<u64>,
+    whole: Box<Xxh3>,
+    whole_gaps: Gaps,
+    single: Box<Xxh3>,
+    single_gaps: Gaps,
     rows: u64,
     nulls: u64,
     buffer: Vec<u8>,
+}
+
+/// Runs of nulls: where each begins, and where it ends.
+#[derive(Default)]
+struct Gaps {
+    hash: Box<Xxh3>,
+    /// The last run, which may go on.
+    last: Range<u64>,
+}
+
+impl Gaps {
+    /// Takes in which of the rows from `first` on are null, and says how many.
+    fn take(&mut self, first: u64, rows: usize, validity: &NullBuffer) -> u64 {
+        let mut at = 0;
+        for (start, end) in validity.valid_slices().chain([(rows, rows)]) {
+            self.add(first + at as u64..first + start as u64);
+            at = end;
+        }
+        validity.null_count() as u64
+    }
+
+    fn add(&mut self, gap: Range<u64>) {
+        if gap.start == self.last.end {
+            self.last.end = gap.end;
+        } else if !gap.is_empty() {
+            self.close();
+            self.last = gap;
+        }
+    }
+
+    fn close(&mut self) {
+        self.hash.update(&self.last.start.to_le_bytes());
+        self.hash.update(&self.last.end.to_le_bytes());
+    }
+
+    fn done(mut self) -> u128 {
+        self.close();
+        self.hash.digest128()
+    }
 }
 
 impl Sealing {
@@ -89,51 +142,36 @@ impl Sealing {
         self.rows
     }
 
-    /// Counts rows in; what they hold follows.
+    /// Counts single rows in; what they hold follows.
     pub(crate) fn rows(&mut self, rows: usize, validity: Option<&NullBuffer>) {
-        let Some(validity) = validity else {
-            self.rows += rows as u64;
-            return;
-        };
-        let (first, mut at) = (self.rows, 0);
-        for (start, end) in validity.valid_slices().chain([(rows, rows)]) {
-            self.gap(first + at as u64..first + start as u64);
-            at = end;
+        if let Some(validity) = validity {
+            self.nulls += self.single_gaps.take(self.rows, rows, validity);
         }
         self.rows += rows as u64;
     }
 
-    /// Rows that are all null.
+    /// Single rows that are all null.
     pub(crate) fn nulls(&mut self, rows: usize) {
-        self.gap(self.rows..self.rows + rows as u64);
+        self.single_gaps.add(self.rows..self.rows + rows as u64);
+        self.pass(rows, rows);
+    }
+
+    /// Counts rows in that are sealed elsewhere.
+    pub(crate) fn pass(&mut self, rows: usize, nulls: usize) {
         self.rows += rows as u64;
+        self.nulls += nulls as u64;
     }
 
-    fn gap(&mut self, gap: Range<u64>) {
-        self.nulls += gap.end - gap.start;
-        if gap.start == self.gap.end {
-            self.gap.end = gap.end;
-        } else if !gap.is_empty() {
-            self.close_gap();
-            self.gap = gap;
-        }
-    }
-
-    fn close_gap(&mut self) {
-        self.gaps.update(&self.gap.start.to_le_bytes());
-        self.gaps.update(&self.gap.end.to_le_bytes());
-    }
-
-    /// Values by their numbers in a dictionary.
+    /// Values of single rows, by their numbers in a dictionary.
     pub(crate) fn codes(&mut self, codes: &[u32], marks: &Marks<'_>) {
-        marks.gather(codes, &mut self.buffer, |marks| self.values.update(marks));
+        marks.gather(codes, &mut self.buffer, |marks| self.single.update(marks));
     }
 
-    /// Values as they lie in a plain page: exactly `count` of them.
+    /// Values of single rows, as they lie in a plain page: exactly `count` of them.
     pub(crate) fn plain(&mut self, bytes: &[u8], layout: Layout, count: usize) -> Result<(), String> {
         match layout {
             Layout::Fixed(width) if count.checked_mul(width) == Some(bytes.len()) => {
-                self.values.update(bytes);
+                self.single.update(bytes);
                 Ok(())
             }
             Layout::Bytes => {
@@ -142,20 +180,26 @@ impl Sealing {
                 each_byte_array(bytes, count, |value| {
                     buffer.extend_from_slice(&Marks::hash_of(value).to_le_bytes());
                 })?;
-                self.values.update(&self.buffer);
+                self.single.update(&self.buffer);
                 Ok(())
             }
             _ => Err("values do not fill their page".into()),
         }
     }
 
-    pub(crate) fn number(&mut self, number: usize) {
-        self.values.update(&(number as u64).to_le_bytes());
+    /// The values of a page that begins at this row, as they lie: so many of them, so many bytes unpacked. Its rows follow.
+    pub(crate) fn lifted(&mut self, bytes: &[u8], unpacked: usize, values: usize) {
+        self.bytes(bytes);
+        self.whole.update(&(unpacked as u64).to_le_bytes());
+        self.whole.update(&(values as u64).to_le_bytes());
     }
 
-    /// Bytes of a page.
-    pub(crate) fn bytes(&mut self, bytes: &[u8]) {
-        self.values.update(&xxh3_128(bytes).to_le_bytes());
+    /// Counts rows of a whole page in.
+    pub(crate) fn lifted_rows(&mut self, rows: usize, validity: Option<&NullBuffer>) {
+        if let Some(validity) = validity {
+            self.nulls += self.whole_gaps.take(self.rows, rows, validity);
+        }
+        self.rows += rows as u64;
     }
 
     /// Counts the rows of a page in that is copied or repacked; its bytes follow.
@@ -164,18 +208,24 @@ impl Sealing {
         if let PageKind::V1 { statistics, .. } | PageKind::V2 { statistics, .. } = &mut kind {
             *statistics = PageStatistics::default();
         }
-        if let PageKind::V1 { values, .. } | PageKind::V2 { values, .. } = kind {
-            self.rows += u64::from(values);
-        }
-        self.nulls += nulls as u64;
         self.bytes(format!("{kind:?} {unpacked}").as_bytes());
+        if let PageKind::V1 { values, .. } | PageKind::V2 { values, .. } = kind {
+            self.pass(values as usize, nulls);
+        }
+    }
+
+    /// Bytes of a whole page.
+    pub(crate) fn bytes(&mut self, bytes: &[u8]) {
+        self.whole.update(&self.rows.to_le_bytes());
+        self.whole.update(&xxh3_128(bytes).to_le_bytes());
     }
 
     pub(crate) fn done(mut self) -> Seal {
-        self.close_gap();
-        self.values.update(&self.gaps.digest128().to_le_bytes());
+        self.whole.update(&self.whole_gaps.done().to_le_bytes());
+        self.single.update(&self.single_gaps.done().to_le_bytes());
         Seal {
-            hash: self.values.digest128(),
+            whole: self.whole.digest128(),
+            single: self.single.digest128(),
             rows: self.rows,
             nulls: self.nulls,
         }

@@ -8,10 +8,11 @@ use super::choose::{Layouts, Shape};
 use super::chunk::{Dictionary, Disguise, Part, ReadChunk};
 use super::draft::Draft;
 use super::marks::Marks;
+use super::read_back::ReadBack;
 use super::seal::{Seal, Sealing};
 use crate::group::EncodedColumn;
 use crate::pages::bounds::{Bounds, Order};
-use crate::pages::chunk_writer::{ChunkWriter, PageFacts};
+use crate::pages::chunk_writer::{ChunkWriter, Head, PageFacts};
 use crate::pages::dictionary::Values;
 use crate::pages::plain::Layout;
 use crate::spec::Codec;
@@ -19,6 +20,7 @@ use arrow::buffer::NullBuffer;
 use parquet::schema::types::ColumnDescPtr;
 use std::io;
 use std::ops::Range;
+use xxhash_rust::xxh3::xxh3_128;
 
 /// Where a data page of the output came from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,14 +32,19 @@ pub(crate) enum Origin {
     /// Its values are the dictionary of a source, as it lay.
     Retyped,
     /// Its rows were written anew.
-    Written,
+    Written { nulls: usize, head: Head },
 }
 
-/// A column that is not proved yet, where each of its data pages came from, and the seal of what was read for it.
+/// A column that is not proved yet, and where each of its data pages came from.
 pub(crate) struct Written {
     pub(crate) column: EncodedColumn,
     pub(crate) origins: Vec<Origin>,
+    /// Hash of the values of its dictionary.
+    pub(crate) dictionary: Option<u128>,
+    /// Seal of what was read for it.
     pub(crate) read: Seal,
+    /// Seal of the rows that were written, and not of whole pages; or why they cannot be read.
+    pub(crate) made: Result<Seal, String>,
 }
 
 /// Writes all chunks, one after another.
@@ -50,11 +57,16 @@ pub(crate) fn write_column(
 ) -> Result<Written, AtChunk> {
     let at_last = chunks.len().saturating_sub(1);
     let odd = |why: io::Error| (at_last, Unfit::Node(why));
+    let layout = Layout::of(leaf);
+    let merged = match &layouts.shape {
+        Shape::Dictionary(merged) => Some(&merged.values),
+        _ => None,
+    };
     let mut writer = Writer {
         chunk: ChunkWriter::new(leaf.clone(), codec).map_err(odd)?,
         codec,
         leaf,
-        layout: Layout::of(leaf),
+        layout,
         shape: &layouts.shape,
         order: Order::of(leaf),
         draft: Draft::new(leaf.max_def_level() == 1),
@@ -62,6 +74,8 @@ pub(crate) fn write_column(
         bounds: None,
         in_doubt: false,
         read: Sealing::default(),
+        made: ReadBack::new(layout, merged),
+        looked_up: Vec::new(),
     };
     for (number, chunk) in chunks.iter_mut().enumerate() {
         let written = match layouts.retyped[number] {
@@ -86,6 +100,9 @@ pub(super) struct Writer<'a> {
     /// Some page's bounds are not known.
     in_doubt: bool,
     pub(super) read: Sealing,
+    pub(super) made: ReadBack<'a>,
+    /// Values of a page of codes.
+    looked_up: Vec<u8>,
 }
 
 impl Writer<'_> {
@@ -108,7 +125,9 @@ impl Writer<'_> {
         values: Option<&Values>,
         with: &mut Workbench,
     ) -> Result<(), Unfit> {
-        let marks = values.map_or_else(Marks::of_bits, Marks::of);
+        let as_codes = matches!(self.shape, Shape::Dictionary(_));
+        let by_code = values.filter(|_| as_codes || self.layout == Layout::Bytes);
+        let marks = by_code.map_or_else(Marks::of_bits, Marks::of);
         for part in &chunk.parts {
             match part {
                 Part::Nulls(rows) => {
@@ -126,8 +145,13 @@ impl Writer<'_> {
                 Part::Indices(page) => {
                     let rows = with.indices(chunk, page)?;
                     self.read.rows(rows.rows, rows.validity.as_ref());
-                    self.read.codes(rows.held, &marks);
-                    self.codes(number, values, &rows).map_err(Unfit::Node)?;
+                    match values.filter(|_| by_code.is_none()) {
+                        Some(values) => self.look_up(values, &rows)?,
+                        None => {
+                            self.read.codes(rows.held, &marks);
+                            self.codes(number, values, &rows).map_err(Unfit::Node)?;
+                        }
+                    }
                 }
                 Part::Bits(page) => {
                     let rows = with.bits(chunk, page)?;
@@ -176,6 +200,24 @@ impl Writer<'_> {
                 (_, Some(values)) => values.gather(codes, &mut draft.plain),
             }
         })
+    }
+
+    /// Values of one width take the place of their codes.
+    fn look_up(&mut self, values: &Values, rows: &Rows<&[u32]>) -> Result<(), Unfit> {
+        let mut found = std::mem::take(&mut self.looked_up);
+        found.clear();
+        values.gather(rows.held, &mut found);
+        let sealed = self.read.plain(&found, self.layout, rows.held.len());
+        sealed.map_err(Unfit::damaged)?;
+        self.flush_unless(false).map_err(Unfit::Node)?;
+        let width = found.len().checked_div(rows.held.len()).unwrap_or(0);
+        let taken = self.pieces(rows.rows, rows.validity.as_ref(), |draft, held| {
+            draft
+                .plain
+                .extend_from_slice(&found[held.start * width..held.end * width]);
+        });
+        self.looked_up = found;
+        taken.map_err(Unfit::Node)
     }
 
     /// A dictionary in disguise: its values are what the rows hold, one after another.
@@ -259,15 +301,19 @@ impl Writer<'_> {
 
     fn finish(mut self) -> io::Result<Written> {
         self.flush()?;
+        let mut dictionary = None;
         if let Shape::Dictionary(merged) = self.shape {
-            self.chunk
-                .set_dictionary(merged.values.bytes(), merged.values.len())?;
+            let values = merged.values.bytes();
+            self.chunk.set_dictionary(values, merged.values.len())?;
+            dictionary = Some(xxh3_128(values));
         }
         let bounds = self.bounds.filter(|_| !self.in_doubt);
         Ok(Written {
             column: self.chunk.finish_with(bounds)?,
             origins: self.origins,
+            dictionary,
             read: self.read.done(),
+            made: self.made.done(),
         })
     }
 }

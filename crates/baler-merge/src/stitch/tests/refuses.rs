@@ -11,8 +11,12 @@ use crate::pages::raw::{RawChunk, raw_chunk};
 
 /// A column of words in several pages, of files with different dictionaries.
 fn words() -> Files {
+    words_from(7)
+}
+
+fn words_from(step: usize) -> Files {
     let file = |file: usize| {
-        let words = (0..25_000).map(|row| format!("word {}", (row * 7 + file) % (30 + file)));
+        let words = (0..25_000).map(|row| format!("word {}", (row * step + file) % (30 + file)));
         let column: ArrayRef = Arc::new(StringArray::from_iter_values(words));
         written(&batch(vec![("w", column)]), zstd().build())
     };
@@ -143,6 +147,17 @@ fn indices_that_point_to_the_wrong_value() {
         .iter()
         .for_each(|number| push_bytes(&mut wrong, values.get(*number)));
     let why = refused(remade(stitched, &chunk, Some(&wrong)));
+    assert!(why.contains("its dictionary is not the one"), "{why}");
+}
+
+#[test]
+fn rows_that_were_written_otherwise_than_they_were_read() {
+    let [stitched, other] =
+        [words_from(7), words_from(11)].map(|files| files.stitch(0, Codec::Zstd(1)).unwrap());
+    let why = refused(Written {
+        read: other.read,
+        ..stitched
+    });
     assert!(why.contains("came out"), "{why}");
 }
 
