@@ -1,13 +1,16 @@
 //! Merging by chunks: the rows of all lanes up to a common place go through a cascade over their heads; where heads do not
 //! tell rows apart, whole keys do.
 
-use super::chunk::{judge_chunk, next_chunk, push_kept};
+use super::chunk::{CHUNK_ROWS_OF_LANE, judge_chunk, next_chunk, push_kept};
 use super::forms::KeyColumn;
 use super::merge::{PROBE_ROWS, Pace, RUN_ROWS_GALLOPED, Typed};
 use super::place::Lane;
 use super::runs::Order;
 use crate::error::MergeError;
 use std::cmp::Ordering;
+
+/// With fewer rows for each lane, finding where a chunk ends costs more than the tree does.
+const CHUNK_ROWS_WORTH: usize = 8;
 
 impl<C: KeyColumn> Typed<'_, C> {
     /// Takes the rows of all lanes up to a common place; chooses the way to go on.
@@ -42,6 +45,9 @@ impl<C: KeyColumn> Typed<'_, C> {
             self.arrive(number, self.lanes[number].at + rows)?;
         }
         self.tree_stands = false;
+        if rows < self.lanes.len() * CHUNK_ROWS_WORTH {
+            self.rows_by_runs = self.lanes.len() * CHUNK_ROWS_OF_LANE;
+        }
         if rows > runs * RUN_ROWS_GALLOPED * 2 {
             self.pace = Pace::Runs;
         }

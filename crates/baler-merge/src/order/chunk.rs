@@ -10,7 +10,7 @@ use std::cmp::Ordering;
 /// Rows of a chunk: small enough for the cache.
 const CHUNK_ROWS: usize = 16 << 10;
 /// A chunk has at least so many rows for each lane, because finding its end costs some for each.
-const CHUNK_ROWS_OF_LANE: usize = 32;
+pub(super) const CHUNK_ROWS_OF_LANE: usize = 32;
 
 /// A lane that has not ended, and its keys in memory.
 struct Ready<'a, C> {

@@ -2,7 +2,8 @@
 //!
 //! Two ways, which find the same order: by runs (a tree of losers; the first lane gives all rows up to the place of the runner-up
 //! at once, found by galloping) and, where lanes take turns row by row, by chunks (the rows up to a common key, merged in a
-//! branch-free cascade). Which one is chosen by the length of the runs met so far.
+//! branch-free cascade). Which one is chosen by the length of the runs met so far. A chunk ends where the first lane's block does; where
+//! blocks are so short that chunks hardly begin, because lanes are many, the tree goes on for a while.
 //!
 //! Memory: a block of each lane, plus for the window eight bytes a run, so at most eight a row, plus for a chunk
 //! `2 × rows × (bytes of a key + 4)` for at most `max(32 Ki, 64 × lanes)` rows.
@@ -92,6 +93,8 @@ pub(super) struct Typed<'a, C: KeyColumn> {
     pub(super) rows_at: Vec<usize>,
     pub(super) judge: Option<Judge<C>>,
     pub(super) pace: Pace,
+    /// Rows to be merged by runs before the next chunk is tried.
+    pub(super) rows_by_runs: usize,
 }
 
 impl<'a, C: KeyColumn> Typed<'a, C> {
@@ -108,6 +111,7 @@ impl<'a, C: KeyColumn> Typed<'a, C> {
             rows_at: Vec::new(),
             judge: mask.map(Judge::new),
             pace: Pace::Runs,
+            rows_by_runs: 0,
         };
         for (number, source) in lanes.into_iter().enumerate() {
             merge.lanes.push(Lane::new(source));
@@ -136,6 +140,11 @@ impl<'a, C: KeyColumn> Typed<'a, C> {
             let (rows_before, left) = (order.rows(), rows - order.rows());
             match self.pace {
                 Pace::Runs => self.by_runs(&mut order, left.min(PROBE_ROWS))?,
+                Pace::Chunks if self.rows_by_runs > 0 => {
+                    self.by_runs(&mut order, left.min(self.rows_by_runs))?;
+                    let taken = order.rows() - rows_before;
+                    self.rows_by_runs = self.rows_by_runs.saturating_sub(taken);
+                }
                 Pace::Chunks => self.by_chunk(&mut order, left)?,
             }
             if order.rows() == rows_before {
