@@ -38,14 +38,6 @@ impl Values {
         }
     }
 
-    /// The length of each value, if all have one.
-    pub(crate) fn width(&self) -> Option<usize> {
-        match &self.places {
-            Places::Fixed(width) => Some(*width),
-            Places::Starts(_) => None,
-        }
-    }
-
     /// The value of this number, without its length.
     pub(crate) fn get(&self, number: usize) -> &[u8] {
         match &self.places {

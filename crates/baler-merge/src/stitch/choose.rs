@@ -21,8 +21,8 @@ const DICTIONARY_BYTES_MAX: usize = 1 << 20;
 const SAMPLED: u64 = 16;
 /// Fewer are no sample.
 const SAMPLE_VALUES_MIN: usize = 256;
-/// A dictionary in disguise becomes a page as it lies if it has so many rows; smaller ones are joined, larger ones cut.
-const RETYPED_ROWS: std::ops::RangeInclusive<usize> = PAGE_ROWS / 8..=PAGE_ROWS * 4;
+/// What could be a page becomes one as it lies if it has so many rows; smaller ones are joined, larger ones cut.
+pub(super) const LIFTED_ROWS: std::ops::RangeInclusive<usize> = PAGE_ROWS / 8..=PAGE_ROWS * 4;
 
 /// How the column is laid out.
 pub(crate) struct Layouts {
@@ -93,7 +93,7 @@ pub(crate) fn choose(
         return Ok(layouts);
     }
     for (chunk, retyped) in chunks.iter().zip(&mut layouts.retyped) {
-        let fits = RETYPED_ROWS.contains(&chunk.rows_with_codes());
+        let fits = LIFTED_ROWS.contains(&chunk.rows_with_codes());
         *retyped = chunk.disguise.is_some() && fits && same_codec(chunk.compression, codec);
     }
     Ok(layouts)
@@ -251,6 +251,15 @@ impl Merged {
             values: values.expect("values were just written in this layout"),
             renumbered,
         }
+    }
+
+    /// Whether each value of a chunk's dictionary stands behind its new number.
+    pub(crate) fn has(&self, chunk: usize, values: &Values) -> bool {
+        let numbers = &self.renumbered[chunk];
+        numbers.len() == values.len()
+            && (numbers.iter().zip(values.iter())).all(|(number, value)| {
+                (*number as usize) < self.values.len() && self.values.get(*number as usize) == value
+            })
     }
 
     /// How long the values of these codes are together.

@@ -10,9 +10,12 @@ use xxhash_rust::xxh3::xxh3_128;
 pub(crate) struct Kept {
     pub(crate) rows: usize,
     width: usize,
-    differences: Vec<u8>,
+    /// As they lie in a page of differences.
+    pub(super) differences: Vec<u8>,
+    /// The first and the last.
+    pub(super) ends: [Vec<u8>; 2],
     /// Of the values as they were unpacked: what is given back is what was found.
-    hash: u128,
+    pub(super) hash: u128,
 }
 
 impl Kept {
@@ -36,17 +39,24 @@ impl Kept {
                     .collect::<Vec<_>>(),
             ),
         };
+        let ends = [plain.get(..width), plain.rchunks(width.max(1)).next()];
         Self {
             rows: plain.len() / width.max(1),
             width,
             differences,
+            ends: ends.map(|end| end.unwrap_or_default().to_vec()),
             hash: xxh3_128(plain),
         }
     }
 
     /// Bytes that it takes.
     pub(crate) fn bytes(&self) -> usize {
-        self.differences.len() + size_of::<Self>()
+        self.differences.len() + 2 * self.width + size_of::<Self>()
+    }
+
+    /// Bytes that the integers take in a plain page.
+    pub(super) fn plain_bytes(&self) -> usize {
+        self.rows * self.width
     }
 
     pub(crate) fn layout(&self) -> Layout {

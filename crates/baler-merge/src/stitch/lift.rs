@@ -1,13 +1,17 @@
-//! Lifts pages of the sources into the column as they lie: data pages, and dictionaries that are plain pages in disguise.
+//! Lifts pages of the sources into the column as they lie: data pages, dictionaries that are plain pages in disguise, and keys that
+//! were kept as differences.
 
 use super::Unfit;
 use super::bench::Workbench;
 use super::chunk::ReadChunk;
 use super::draft::Draft;
+use super::kept::Kept;
 use super::write::{Origin, Writer};
+use crate::pages::bounds::Bounds;
 use crate::pages::chunk_writer::{PackedPage, PageFacts};
 use crate::pages::codec::same_codec;
 use crate::pages::header::{PageKind, PageStatistics};
+use crate::pages::levels;
 use crate::pages::open_page::unpack_body;
 use crate::pages::raw::RawPage;
 use crate::spec::Codec;
@@ -63,6 +67,30 @@ impl Writer<'_> {
         let packed = self.chunk.pack(values).map_err(Unfit::Node)?;
         into.body = vec![page.body.slice(..levels), packed.into()];
         Ok(())
+    }
+
+    /// Keys that were kept as differences are a page as they lie.
+    pub(super) fn lift_kept(&mut self, kept: &Kept) -> io::Result<()> {
+        self.flush()?;
+        self.read
+            .lifted(&kept.hash.to_le_bytes(), kept.plain_bytes(), kept.rows);
+        self.read.lifted_rows(kept.rows, None);
+        self.made.pass(kept.rows, 0);
+        let [first, last] = &kept.ends;
+        let facts = PageFacts {
+            rows: kept.rows,
+            bounds: self
+                .order
+                .map(|_| Bounds::exact(first.as_slice(), last.as_slice(), None)),
+            ..PageFacts::default()
+        };
+        self.widen(facts.bounds.as_ref(), &facts);
+        self.origins.push(Origin::Kept);
+        let levels = (self.leaf.max_def_level() == 1).then(|| levels::encode_equal(kept.rows, true));
+        let encoding = Encoding::DELTA_BINARY_PACKED;
+        self.chunk
+            .page(encoding, levels.as_deref(), &kept.differences, facts)
+            .map(drop)
     }
 
     /// The dictionary of a chunk as a data page: levels lie apart from values in pages of the second kind.

@@ -1,22 +1,20 @@
 //! The seal of rows that were written anew, taken from their pages: each is read back as it was encoded, before it is packed.
 
 use super::bench::all_below;
-use super::marks::Marks;
 use super::seal::{Seal, Sealing};
-use crate::pages::dictionary::Values;
 use crate::pages::plain::Layout;
 use crate::pages::{bits, delta, levels, rle};
 use parquet::basic::Encoding;
 
 /// Reads pages back in the order in which they are written.
-pub(super) struct ReadBack<'a> {
+pub(super) struct ReadBack {
     sealing: Sealing,
     layout: Layout,
-    /// Of the dictionary that codes point into.
-    marks: Option<Marks<'a>>,
+    /// How many there are in the dictionary that codes point into.
+    dictionary_values: usize,
     codes: Vec<u32>,
     plain: Vec<u8>,
-    /// Why a page could not be read.
+    /// Why the rows are not proved.
     failed: Option<String>,
 }
 
@@ -29,12 +27,12 @@ pub(super) struct Encoded<'a> {
     pub(super) values: &'a [u8],
 }
 
-impl<'a> ReadBack<'a> {
-    pub(super) fn new(layout: Layout, dictionary: Option<&'a Values>) -> Self {
+impl ReadBack {
+    pub(super) fn new(layout: Layout, dictionary_values: usize) -> Self {
         Self {
             sealing: Sealing::default(),
             layout,
-            marks: dictionary.map(Marks::of),
+            dictionary_values,
             codes: Vec::new(),
             plain: Vec::new(),
             failed: None,
@@ -43,8 +41,13 @@ impl<'a> ReadBack<'a> {
 
     pub(super) fn page(&mut self, page: &Encoded<'_>) {
         if let Err(why) = self.seal(page) {
-            self.failed.get_or_insert(why);
+            self.refuse(&why);
         }
+    }
+
+    /// The column must not be taken for proved.
+    pub(super) fn refuse(&mut self, why: &str) {
+        self.failed.get_or_insert_with(|| why.to_owned());
     }
 
     /// Rows of a page that is taken as it lies.
@@ -67,16 +70,15 @@ impl<'a> ReadBack<'a> {
         match (page.encoding, self.layout) {
             (Encoding::RLE_DICTIONARY, _) => {
                 rle::decode_indices(page.values, present, &mut self.codes)?;
-                let marks = self.marks.as_ref().ok_or("there are codes and no dictionary")?;
-                if !all_below(&self.codes, marks.len()) {
+                if !all_below(&self.codes, self.dictionary_values) {
                     return Err("an index points behind the dictionary".into());
                 }
-                self.sealing.codes(&self.codes, marks);
+                self.sealing.numbers(&self.codes);
                 Ok(())
             }
             (Encoding::PLAIN, Layout::Bits) => {
                 bits::unpack(page.values, 1, present, &mut self.codes);
-                self.sealing.codes(&self.codes, &Marks::of_bits());
+                self.sealing.numbers(&self.codes);
                 Ok(())
             }
             (Encoding::PLAIN, layout) => self.sealing.plain(page.values, layout, present),

@@ -4,19 +4,19 @@
 //! whole    copied page     its bytes and what its header says
 //!          retyped page    the bytes of its values, and which rows are null
 //!          repacked page   its bytes unpacked, and what its header says
-//! single   any other row   its value, or that it is null
+//! single   any other row   its value, or its number in the output's dictionary, or that it is null
 //! ```
 //!
 //! Whole pages are sealed with the row that they begin at, so the rows between them have only one place to be.
 
-use super::marks::Marks;
 use crate::digest::Digest;
 use crate::pages::header::{PageKind, PageStatistics};
 use crate::pages::plain::{Layout, each_byte_array};
 use arrow::buffer::NullBuffer;
+use arrow::datatypes::ToByteSlice;
 use std::fmt;
 use std::ops::Range;
-use xxhash_rust::xxh3::{Xxh3, xxh3_128};
+use xxhash_rust::xxh3::{Xxh3, xxh3_64, xxh3_128};
 
 /// What a column holds, and how many rows that are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -162,9 +162,9 @@ impl Sealing {
         self.nulls += nulls as u64;
     }
 
-    /// Values of single rows, by their numbers in a dictionary.
-    pub(crate) fn codes(&mut self, codes: &[u32], marks: &Marks<'_>) {
-        marks.gather(codes, &mut self.buffer, |marks| self.single.update(marks));
+    /// Values of single rows, by their numbers in the dictionary of the output.
+    pub(crate) fn numbers(&mut self, numbers: &[u32]) {
+        self.single.update(numbers.to_byte_slice());
     }
 
     /// Values of single rows, as they lie in a plain page: exactly `count` of them.
@@ -178,7 +178,7 @@ impl Sealing {
                 self.buffer.clear();
                 let buffer = &mut self.buffer;
                 each_byte_array(bytes, count, |value| {
-                    buffer.extend_from_slice(&Marks::hash_of(value).to_le_bytes());
+                    buffer.extend_from_slice(&xxh3_64(value).to_le_bytes());
                 })?;
                 self.single.update(&self.buffer);
                 Ok(())

@@ -6,9 +6,10 @@ use super::write::Origin;
 use crate::group::{EncodedColumn, RopeCursor};
 use crate::pages::codec::Unpacker;
 use crate::pages::header::PageKind;
-use crate::pages::levels;
-use crate::pages::open_page::unpack_body;
+use crate::pages::open_page::{open_page, unpack_body};
+use crate::pages::plain::Layout;
 use crate::pages::raw::{RawPage, next_page, next_split_page, pass_page};
+use crate::pages::{delta, levels};
 use parquet::basic::{Compression, Encoding};
 use xxhash_rust::xxh3::xxh3_128;
 
@@ -27,6 +28,8 @@ pub(crate) fn seal_of_output(
         compression: metadata.compression(),
         unpacker: unpacker.ok_or("the codec is not known")?,
         scratch: Vec::new(),
+        plain: Vec::new(),
+        layout: Layout::of(leaf),
         nullable: leaf.max_def_level() == 1,
     };
     let mut rest = column.bytes.cursor();
@@ -67,6 +70,8 @@ struct Output {
     compression: Compression,
     unpacker: Unpacker,
     scratch: Vec<u8>,
+    plain: Vec<u8>,
+    layout: Layout,
     nullable: bool,
 }
 
@@ -85,6 +90,7 @@ impl Output {
     fn page(&mut self, rest: &mut RopeCursor<'_>, origin: Origin) -> Result<(), String> {
         match origin {
             Origin::Retyped => self.retyped(rest),
+            Origin::Kept => self.kept(rest),
             Origin::Written { nulls, head } => {
                 let (found, header) = pass_page(rest, self.compression)?;
                 self.sealing.pass(header.kind.rows(), nulls);
@@ -132,6 +138,20 @@ impl Output {
             false => None,
         };
         self.sealing.lifted_rows(values as usize, validity.as_ref());
+        Ok(())
+    }
+
+    fn kept(&mut self, rest: &mut RopeCursor<'_>) -> Result<(), String> {
+        let page = next_page(rest, self.compression)?;
+        let open = open_page(&page, self.nullable, &mut self.unpacker, &mut self.scratch)?;
+        let (Encoding::DELTA_BINARY_PACKED, Layout::Fixed(width)) = (open.encoding, self.layout) else {
+            return Err("keys did not become a page of differences".into());
+        };
+        let present = open.present();
+        delta::decode_plain(open.values, present, width, &mut self.plain)?;
+        let hash = xxh3_128(&self.plain).to_le_bytes();
+        self.sealing.lifted(&hash, self.plain.len(), present);
+        self.sealing.lifted_rows(open.rows, open.validity.as_ref());
         Ok(())
     }
 }

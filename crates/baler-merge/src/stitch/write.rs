@@ -1,13 +1,12 @@
-//! Writes a stitched column: copies pages, retypes dictionaries, and gathers all other rows into pages of even size. What is read
-//! is sealed on the way, before anything is done to it.
+//! Writes a stitched column: copies pages, retypes dictionaries, and has all other rows gathered into pages of even size. What is
+//! read is sealed on the way.
 
 use super::AtChunk;
 use super::Unfit;
-use super::bench::{Rows, Workbench};
+use super::bench::Workbench;
 use super::choose::{Layouts, Shape};
-use super::chunk::{Dictionary, Disguise, Part, ReadChunk};
+use super::chunk::{Dictionary, Part, ReadChunk};
 use super::draft::Draft;
-use super::marks::Marks;
 use super::read_back::ReadBack;
 use super::seal::{Seal, Sealing};
 use crate::group::EncodedColumn;
@@ -16,10 +15,8 @@ use crate::pages::chunk_writer::{ChunkWriter, Head, PageFacts};
 use crate::pages::dictionary::Values;
 use crate::pages::plain::Layout;
 use crate::spec::Codec;
-use arrow::buffer::NullBuffer;
 use parquet::schema::types::ColumnDescPtr;
 use std::io;
-use std::ops::Range;
 use xxhash_rust::xxh3::xxh3_128;
 
 /// Where a data page of the output came from.
@@ -31,6 +28,8 @@ pub(crate) enum Origin {
     Repacked { nulls: usize, was_packed: bool },
     /// Its values are the dictionary of a source, as it lay.
     Retyped,
+    /// Its values are the differences that keys were kept as.
+    Kept,
     /// Its rows were written anew.
     Written { nulls: usize, head: Head },
 }
@@ -74,8 +73,9 @@ pub(crate) fn write_column(
         bounds: None,
         in_doubt: false,
         read: Sealing::default(),
-        made: ReadBack::new(layout, merged),
+        made: ReadBack::new(layout, merged.map_or(0, Values::len)),
         looked_up: Vec::new(),
+        renumbered: Vec::new(),
     };
     for (number, chunk) in chunks.iter_mut().enumerate() {
         let written = match layouts.retyped[number] {
@@ -100,9 +100,10 @@ pub(super) struct Writer<'a> {
     /// Some page's bounds are not known.
     in_doubt: bool,
     pub(super) read: Sealing,
-    pub(super) made: ReadBack<'a>,
-    /// Values of a page of codes.
-    looked_up: Vec<u8>,
+    pub(super) made: ReadBack,
+    /// Values, or new numbers, of a page of codes.
+    pub(super) looked_up: Vec<u8>,
+    pub(super) renumbered: Vec<u32>,
 }
 
 impl Writer<'_> {
@@ -125,15 +126,19 @@ impl Writer<'_> {
         values: Option<&Values>,
         with: &mut Workbench,
     ) -> Result<(), Unfit> {
-        let as_codes = matches!(self.shape, Shape::Dictionary(_));
-        let by_code = values.filter(|_| as_codes || self.layout == Layout::Bytes);
-        let marks = by_code.map_or_else(Marks::of_bits, Marks::of);
+        if let (Shape::Dictionary(merged), Some(values)) = (self.shape, values)
+            && !merged.has(number, values)
+        {
+            self.made
+                .refuse("a value has another's number in the merged dictionary");
+        }
         for part in &chunk.parts {
             match part {
                 Part::Nulls(rows) => {
                     self.read.nulls(*rows);
                     self.nulls(*rows).map_err(Unfit::Node)?;
                 }
+                Part::Kept(kept) if self.lifts(kept.rows) => self.lift_kept(kept).map_err(Unfit::Node)?,
                 Part::Kept(kept) => {
                     let values = with.kept(kept)?;
                     self.read.rows(kept.rows, None);
@@ -145,19 +150,18 @@ impl Writer<'_> {
                 Part::Indices(page) => {
                     let rows = with.indices(chunk, page)?;
                     self.read.rows(rows.rows, rows.validity.as_ref());
-                    match values.filter(|_| by_code.is_none()) {
-                        Some(values) => self.look_up(values, &rows)?,
-                        None => {
-                            self.read.codes(rows.held, &marks);
-                            self.codes(number, values, &rows).map_err(Unfit::Node)?;
-                        }
+                    match (self.shape, values) {
+                        (Shape::Dictionary(merged), _) => self.renumber(&merged.renumbered[number], &rows),
+                        (_, Some(values)) => self.look_up(values, &rows),
+                        // Without a dictionary all rows are null.
+                        (_, None) => self.numbers(&rows),
                     }
+                    .map_err(Unfit::Node)?;
                 }
                 Part::Bits(page) => {
                     let rows = with.bits(chunk, page)?;
                     self.read.rows(rows.rows, rows.validity.as_ref());
-                    self.read.codes(rows.held, &Marks::of_bits());
-                    self.codes(number, None, &rows).map_err(Unfit::Node)?;
+                    self.numbers(&rows).map_err(Unfit::Node)?;
                 }
                 Part::Plain(page) => {
                     let rows = with.plain(chunk, page, self.layout)?;
@@ -169,103 +173,6 @@ impl Writer<'_> {
                 }
                 Part::Page(page, facts) => self.copy(chunk, page, facts, with)?,
             }
-        }
-        Ok(())
-    }
-
-    fn nulls(&mut self, rows: usize) -> io::Result<()> {
-        let mut due = rows;
-        while due > 0 {
-            let here = due.min(self.draft.room());
-            self.draft.add_nulls(here);
-            self.flush_if_full()?;
-            due -= here;
-        }
-        Ok(())
-    }
-
-    fn codes(&mut self, number: usize, values: Option<&Values>, rows: &Rows<&[u32]>) -> io::Result<()> {
-        let as_codes = matches!(self.shape, Shape::Dictionary(_) | Shape::Bits);
-        self.flush_unless(as_codes)?;
-        let shape = self.shape;
-        self.pieces(rows.rows, rows.validity.as_ref(), |draft, held| {
-            let codes = &rows.held[held];
-            match (shape, values) {
-                (Shape::Dictionary(merged), _) => {
-                    let renumbered = &merged.renumbered[number];
-                    let codes = codes.iter().map(|code| renumbered[*code as usize]);
-                    draft.codes.extend(codes);
-                }
-                (Shape::Bits, _) | (_, None) => draft.codes.extend_from_slice(codes),
-                (_, Some(values)) => values.gather(codes, &mut draft.plain),
-            }
-        })
-    }
-
-    /// Values of one width take the place of their codes.
-    fn look_up(&mut self, values: &Values, rows: &Rows<&[u32]>) -> Result<(), Unfit> {
-        let mut found = std::mem::take(&mut self.looked_up);
-        found.clear();
-        values.gather(rows.held, &mut found);
-        let sealed = self.read.plain(&found, self.layout, rows.held.len());
-        sealed.map_err(Unfit::damaged)?;
-        self.flush_unless(false).map_err(Unfit::Node)?;
-        let width = found.len().checked_div(rows.held.len()).unwrap_or(0);
-        let taken = self.pieces(rows.rows, rows.validity.as_ref(), |draft, held| {
-            draft
-                .plain
-                .extend_from_slice(&found[held.start * width..held.end * width]);
-        });
-        self.looked_up = found;
-        taken.map_err(Unfit::Node)
-    }
-
-    /// A dictionary in disguise: its values are what the rows hold, one after another.
-    fn disguised(&mut self, disguise: &Disguise, values: &Values) -> Result<(), Unfit> {
-        let mut first = 0;
-        for (rows, validity) in &disguise.0 {
-            let present = rows - validity.as_ref().map_or(0, NullBuffer::null_count);
-            let held = values.plain_range(first..first + present);
-            self.read.rows(*rows, validity.as_ref());
-            let sealed = self.read.plain(held, self.layout, present);
-            sealed.map_err(Unfit::damaged)?;
-            self.plain(*rows, validity.as_ref(), values, first)
-                .map_err(Unfit::Node)?;
-            first += present;
-        }
-        Ok(())
-    }
-
-    /// Rows that hold `values` from number `first` on.
-    fn plain(
-        &mut self,
-        rows: usize,
-        validity: Option<&NullBuffer>,
-        values: &Values,
-        first: usize,
-    ) -> io::Result<()> {
-        self.flush_unless(false)?;
-        self.pieces(rows, validity, |draft, held| {
-            let held = first + held.start..first + held.end;
-            draft.plain.extend_from_slice(values.plain_range(held));
-        })
-    }
-
-    /// Takes rows into the draft, page by page.
-    fn pieces(
-        &mut self,
-        rows: usize,
-        validity: Option<&NullBuffer>,
-        mut take: impl FnMut(&mut Draft, Range<usize>),
-    ) -> io::Result<()> {
-        let (mut row, mut held) = (0, 0);
-        while row < rows {
-            let here = (rows - row).min(self.draft.room());
-            let piece = validity.map(|validity| validity.slice(row, here));
-            let present = self.draft.add_rows(here, piece.as_ref());
-            take(&mut self.draft, held..held + present);
-            (row, held) = (row + here, held + present);
-            self.flush_if_full()?;
         }
         Ok(())
     }
@@ -282,7 +189,7 @@ impl Writer<'_> {
         }
     }
 
-    fn flush_if_full(&mut self) -> io::Result<()> {
+    pub(super) fn flush_if_full(&mut self) -> io::Result<()> {
         match self.draft.room() {
             0 => self.flush(),
             _ => Ok(()),
@@ -290,7 +197,7 @@ impl Writer<'_> {
     }
 
     /// A page holds codes or values, not both.
-    fn flush_unless(&mut self, as_codes: bool) -> io::Result<()> {
+    pub(super) fn flush_unless(&mut self, as_codes: bool) -> io::Result<()> {
         let odd = if as_codes {
             !self.draft.plain.is_empty()
         } else {
