@@ -76,6 +76,11 @@ pub enum Refusal {
     /// The figures of a finished range do not prove that no row was lost or doubled.
     #[error("the merge is not proved right: {0}")]
     NotProved(String),
+    /// A look at each input, begun after the merge, lacks. The lease stands: look, and send the result again with it.
+    #[error(
+        "the inputs of job {0} were not looked at again after the merge: look, and send the result again"
+    )]
+    InputsUnseen(JobId),
     /// The evidence is older than what the state remembers.
     #[error(
         "the listing began at entry {evidence}, before {oldest}, the oldest that is remembered: list again"

@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use baler_core::file::{Digest, File, FilePath, Identity, KeyRange, Level, Origin};
 use baler_core::ids::{Partition, Sequence};
-use baler_core::job::{Dropped, Job};
+use baler_core::job::{Dropped, Edge, Job, Span};
 use baler_core::table::{Codec, MergeSpec, Rule, SortColumn, TableSpec};
 use baler_core::time::{RowTime, TimeRange};
-use baler_merge::{EpochUnit, Facts, FileError, TimeColumn};
+use baler_merge::{EpochUnit, Facts, FileError, KeySpan, TimeColumn};
 use bytes::Bytes;
 
 use crate::depot::Input;
@@ -37,6 +37,15 @@ pub fn for_engine(job: &Job) -> baler_merge::MergeSpec {
         target_file_bytes: spec.target_bytes,
         row_group_rows: usize::try_from(spec.row_group_rows).unwrap_or(usize::MAX),
         codec,
+    }
+}
+
+/// The keys of a range, for the engine.
+pub fn span_for_engine(span: &Span) -> KeySpan {
+    let edge = |edge: &Option<Edge>| edge.as_ref().map(|edge| edge.0.to_vec());
+    KeySpan {
+        from: edge(&span.from),
+        until: edge(&span.until),
     }
 }
 

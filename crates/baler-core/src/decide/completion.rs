@@ -351,10 +351,11 @@ fn inputs_now<'a>(
     now: Option<&'a [Option<Identity>]>,
     needed: bool,
 ) -> Result<&'a [Option<Identity>], Refusal> {
-    let now = now.unwrap_or_default();
-    let complete = now.len() == job.inputs.len() || (!needed && now.is_empty());
-    let missing = || Refusal::NotProved("not every input was looked at again after the merge".to_owned());
-    complete.then_some(now).ok_or_else(missing)
+    match now {
+        Some(now) if now.len() == job.inputs.len() => Ok(now),
+        None if !needed => Ok(&[]),
+        _ => Err(Refusal::InputsUnseen(job.id)),
+    }
 }
 
 /// Inputs that a HEAD, begun after the merge, found gone or overwritten.

@@ -28,6 +28,10 @@ pub struct CompactArgs {
     /// Memory for merging, shared by the workers
     #[arg(long, value_name = "SIZE", default_value = "512MiB")]
     pub memory: ByteSize,
+    /// Cut jobs of at least twice this size into ranges of about this size, to be merged apart; never below the size of the
+    /// files to write
+    #[arg(long, value_name = "SIZE", default_value = "1GiB")]
+    pub range_bytes: ByteSize,
     /// Leave files alone that were written less than this ago
     #[arg(long, value_name = "TIME", default_value = "60s", value_parser = humantime::parse_duration)]
     pub settle: Duration,

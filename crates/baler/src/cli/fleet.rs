@@ -87,6 +87,10 @@ pub struct MergingArgs {
     /// Memory for merging, shared by the workers
     #[arg(long, value_name = "SIZE", default_value = "512MiB")]
     pub memory: ByteSize,
+    /// Cut jobs of at least twice this size into ranges of about this size, to be merged apart; never below the size of the
+    /// files to write
+    #[arg(long, value_name = "SIZE", default_value = "1GiB")]
+    pub range_bytes: ByteSize,
 }
 
 /// How a process looks for new files in a plain root.

@@ -133,6 +133,7 @@ fn compact_args(args: &DemoArgs) -> CompactArgs {
         workers: None,
         threads: None,
         memory: ByteSize::mib(512),
+        range_bytes: ByteSize::gib(1),
         settle: Duration::ZERO,
         lease: Duration::from_secs(60),
         json: args.json,

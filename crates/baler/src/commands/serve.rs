@@ -74,10 +74,12 @@ pub(super) fn embedded(station: &Station, merging: &Merging, board: &Board) -> R
         site: station.root.site.clone(),
         threads: merging.threads,
         memory_bytes: merging.memory_bytes,
+        range_bytes: merging.range_bytes,
         progress: ProgressView::silent(),
         drain: station.drain.clone(),
         wasted: Arc::default(),
         next: None,
+        cut: Arc::default(),
     };
     Ok(shown_worker(hands, merging.workers, board))
 }

@@ -117,10 +117,12 @@ async fn through_coordinators(
         site,
         threads: merging.threads,
         memory_bytes: merging.memory_bytes,
+        range_bytes: merging.range_bytes,
         progress: ProgressView::silent(),
         drain: drain_on_interrupt(),
         wasted: Arc::default(),
         next: None,
+        cut: Arc::default(),
     };
     let signs_of_life = tokio::spawn(async move { desk.keep_alive().await });
     let worked = shown_worker(hands, merging.workers, board).run().await;

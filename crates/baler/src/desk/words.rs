@@ -17,10 +17,17 @@ pub struct Assignment {
     pub catalog: Catalog,
 }
 
-/// What became of an attempt.
+/// What became of an attempt, or is to become of its job.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Word {
+    /// Its job is large: cut here, so that others can help.
+    Cut {
+        /// The attempt.
+        attempt: Attempt,
+        /// Where, in ascending order.
+        edges: Vec<Vec<u8>>,
+    },
     /// Its range is merged and durable.
     Finish(Finish),
     /// The outputs of its job are under their final names.
@@ -46,6 +53,7 @@ pub enum Word {
 impl From<Word> for Request {
     fn from(word: Word) -> Self {
         match word {
+            Word::Cut { attempt, edges } => Self::CutJob { attempt, edges },
             Word::Finish(finish) => Self::Finish(finish),
             Word::Publish {
                 job,

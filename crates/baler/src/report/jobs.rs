@@ -80,6 +80,10 @@ pub struct OpenJob {
     pub bytes: u64,
     /// Why the planner chose it.
     pub why: String,
+    /// Ranges that it is cut into; one for a small job.
+    pub ranges: usize,
+    /// Those that are merged.
+    pub ranges_finished: usize,
     /// Leases granted on it so far.
     pub attempts: u32,
     /// Who holds it.
@@ -175,6 +179,8 @@ impl OpenJob {
             files: job.inputs.len(),
             bytes: job.bytes(),
             why: job.why.to_string(),
+            ranges: job.ranges.len(),
+            ranges_finished: job.finished().count(),
             attempts: attempts(job),
             workers: leases.iter().map(|lease| lease.worker.clone()).collect(),
             faults: job.input_faults,

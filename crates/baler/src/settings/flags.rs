@@ -6,7 +6,8 @@ use baler_core::ids::TableName;
 use globset::{GlobBuilder, GlobMatcher};
 
 use super::{
-    FolderFilter, MEMORY_BYTES_MIN, Merging, RunSettings, ScopeSettings, Usage, check_lease, refuse_zero,
+    FolderFilter, MEMORY_BYTES_MIN, Merging, RANGE_BYTES_MIN, RunSettings, ScopeSettings, Usage, check_lease,
+    refuse_zero,
 };
 use crate::cli::{CompactArgs, MergingArgs, PlanArgs, ScopeArgs};
 
@@ -17,13 +18,20 @@ impl RunSettings {
             workers,
             threads,
             memory_bytes,
-        } = Merging::new(args.workers, args.threads, args.memory.as_u64())?;
+            range_bytes,
+        } = Merging::new(
+            args.workers,
+            args.threads,
+            args.memory.as_u64(),
+            args.range_bytes.as_u64(),
+        )?;
         check_lease(args.lease)?;
         let scope = ScopeSettings::check(&args.scope)?;
         Ok(Self {
             workers,
             threads,
             memory_bytes,
+            range_bytes,
             settle: args.settle,
             lease: args.lease,
             scope,
@@ -38,6 +46,7 @@ impl RunSettings {
             workers: 1,
             threads: 1,
             memory_bytes: MEMORY_BYTES_MIN,
+            range_bytes: RANGE_BYTES_MIN,
             settle: args.settle,
             lease,
             scope,
@@ -47,7 +56,12 @@ impl RunSettings {
 
 impl Merging {
     pub(super) fn check(args: &MergingArgs) -> Result<Self, Usage> {
-        Self::new(args.workers, args.threads, args.memory.as_u64())
+        Self::new(
+            args.workers,
+            args.threads,
+            args.memory.as_u64(),
+            args.range_bytes.as_u64(),
+        )
     }
 }
 

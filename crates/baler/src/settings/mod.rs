@@ -40,6 +40,9 @@ pub struct Usage(pub String);
 /// Merging needs this much, whatever it merges.
 pub const MEMORY_BYTES_MIN: u64 = 32 << 20;
 
+/// A smaller range costs more than it is worth.
+const RANGE_BYTES_MIN: u64 = 64 << 10;
+
 /// How a run works.
 #[derive(Clone, Debug)]
 pub struct RunSettings {
@@ -49,6 +52,8 @@ pub struct RunSettings {
     pub threads: usize,
     /// Memory for each.
     pub memory_bytes: u64,
+    /// A job of at least twice this is cut into ranges of about this.
+    pub range_bytes: u64,
     /// Younger files wait.
     pub settle: Duration,
     /// How long a silent process keeps its leases.
@@ -88,16 +93,26 @@ pub struct Merging {
     pub threads: usize,
     /// Memory for each.
     pub memory_bytes: u64,
+    /// A job of at least twice this is cut into ranges of about this.
+    pub range_bytes: u64,
 }
 
 impl Merging {
     /// Checks what is wanted; what is not said fits this machine. Memory is for all attempts together.
-    pub fn new(workers: Option<usize>, threads: Option<usize>, memory: u64) -> Result<Self, Usage> {
+    pub fn new(
+        workers: Option<usize>,
+        threads: Option<usize>,
+        memory: u64,
+        range_bytes: u64,
+    ) -> Result<Self, Usage> {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         let workers = workers.unwrap_or(if cores >= 4 { 2 } else { 1 });
         let threads = threads.unwrap_or(cores.div_ceil(workers.max(1)));
         refuse_zero("--workers", workers as u64)?;
         refuse_zero("--threads", threads as u64)?;
+        if range_bytes < RANGE_BYTES_MIN {
+            return Err(Usage("--range-bytes must be at least 64KiB".to_owned()));
+        }
         let memory_bytes = memory / workers as u64;
         if memory_bytes < MEMORY_BYTES_MIN {
             let least = bytesize::ByteSize(MEMORY_BYTES_MIN * workers as u64)
@@ -111,6 +126,7 @@ impl Merging {
             workers,
             threads,
             memory_bytes,
+            range_bytes,
         })
     }
 }

@@ -13,6 +13,7 @@ use baler_core::job::{Finished, JobSummary};
 use baler_core::request::{Finish, Grant, Refusal, Reply};
 use tokio::time::timeout;
 
+use super::cutting;
 use super::engine::{self, MergeEnd};
 use super::hands::Hands;
 use super::meter::Meter;
@@ -59,10 +60,13 @@ impl Attempt {
         }
     }
 
-    pub(super) async fn run(self) -> Result<Outcome, DeskError> {
-        match self.grant().range {
-            RangeId::Keys(_) => self.merge().await,
-            RangeId::Publish => publishing::publish(&self.hands, self.grant(), self.held()).await,
+    pub(super) async fn run(mut self) -> Result<Outcome, DeskError> {
+        if self.grant().range == RangeId::Publish {
+            return publishing::publish(&self.hands, self.grant(), self.held()).await;
+        }
+        match self.cut_if_large().await? {
+            Some(ending) => self.tell(ending).await,
+            None => self.merge().await,
         }
     }
 
@@ -74,10 +78,46 @@ impl Attempt {
         self.holding.held()
     }
 
+    /// Has a large job cut, so that others can help; then this attempt is at its first range. Whatever ends the look at
+    /// the inputs would end the merge too.
+    async fn cut_if_large(&mut self) -> Result<Option<MergeEnd>, DeskError> {
+        let ranges = cutting::ranges_wanted(self.grant(), self.hands.range_bytes);
+        if ranges < 2 {
+            return Ok(None);
+        }
+        let held = self.held().clone();
+        let step = || held.step();
+        let edges = match self
+            .unless_ended(cutting::edges(self.order(), ranges, &step))
+            .await
+        {
+            Some(Ok(edges)) => edges,
+            Some(Err(ending)) => return Ok(Some(ending)),
+            None => return Ok(Some(MergeEnd::Stopped)),
+        };
+        if edges.is_empty() {
+            return Ok(None);
+        }
+        let attempt = self.grant().attempt();
+        match self.hands.desk.tell(Word::Cut { attempt, edges }).await? {
+            Reply::Cut(grant) => {
+                self.assignment.grant = grant;
+                self.hands.cut.notify_one();
+                Ok(None)
+            }
+            Reply::Refused(refusal @ Refusal::CannotCut { .. }) => {
+                tracing::warn!("{refusal}: it is merged by one worker");
+                Ok(None)
+            }
+            Reply::Refused(Refusal::NoSuchLease { .. }) => Ok(Some(MergeEnd::Stopped)),
+            other => Err(anyhow!("a cut was answered {other:?}").into()),
+        }
+    }
+
     async fn merge(self) -> Result<Outcome, DeskError> {
         let meter = Arc::new(Meter::new(
             self.hands.progress.clone(),
-            &self.grant().job,
+            self.grant(),
             self.hands.drain.clone(),
             self.held().clone(),
         ));
@@ -88,7 +128,7 @@ impl Attempt {
         match outcome {
             Outcome::Committed(_) => meter.complete(),
             Outcome::Cancelled => self.waste(&meter),
-            _ if counted_on => meter.take_back(),
+            _ if counted_on => meter.complete(),
             _ => self.waste(&meter),
         }
         Ok(outcome)
@@ -101,12 +141,16 @@ impl Attempt {
 
     /// An attempt that is to end is told so through the meter. Where it does not hear it, nobody waits for it.
     async fn merge_until_ended(&self, meter: Arc<Meter>) -> MergeEnd {
-        let mut merging = pin!(engine::merge(self.order(), meter));
+        let merging = engine::merge(self.order(), meter);
+        self.unless_ended(merging).await.unwrap_or(MergeEnd::Stopped)
+    }
+
+    /// What comes of this, if it comes before the attempt is to end, or soon after.
+    async fn unless_ended<T>(&self, doing: impl Future<Output = T>) -> Option<T> {
+        let mut doing = pin!(doing);
         tokio::select! {
-            ending = &mut merging => ending,
-            () = self.held().until_ended() => {
-                timeout(STOP_PATIENCE, merging).await.unwrap_or(MergeEnd::Stopped)
-            }
+            done = &mut doing => Some(done),
+            () = self.held().until_ended() => timeout(STOP_PATIENCE, doing).await.ok(),
         }
     }
 
@@ -162,23 +206,34 @@ impl Attempt {
         }
     }
 
+    /// Publishing goes on in the same slot.
+    async fn tell_finished(&self, finish: Finish) -> Result<Reply, DeskError> {
+        let word = Word::Finish(finish);
+        match self.assignment.catalog.publishes() {
+            true => self.hands.desk.tell(word).await,
+            false => self.hands.tell_last(word).await,
+        }
+    }
+
     async fn finish(
         &self,
         finished: Finished,
-        inputs_now: Vec<Option<Identity>>,
+        inputs_now: Option<Vec<Option<Identity>>>,
     ) -> Result<Outcome, DeskError> {
-        let finish = Finish {
+        let mut finish = Finish {
             job: self.grant().job.id,
             range: self.grant().range,
             finished,
-            inputs_now: Some(inputs_now),
+            inputs_now,
         };
-        // Publishing goes on in the same slot.
-        let word = Word::Finish(finish);
-        let reply = match self.assignment.catalog.publishes() {
-            true => self.hands.desk.tell(word).await?,
-            false => self.hands.tell_last(word).await?,
-        };
+        let mut reply = self.tell_finished(finish.clone()).await?;
+        if let Reply::Refused(Refusal::InputsUnseen(_)) = reply {
+            finish.inputs_now = match engine::look_again(&self.order()).await {
+                Ok(inputs_now) => Some(inputs_now),
+                Err(ending) => return Box::pin(self.tell(ending)).await,
+            };
+            reply = self.tell_finished(finish).await?;
+        }
         let finished = matches!(reply, Reply::Finished { .. });
         self.counted_on.store(finished, Ordering::Relaxed);
         match reply {

@@ -5,12 +5,13 @@ use std::sync::Arc;
 
 use baler_core::event::Quarantined;
 use baler_core::file::{Digest, File, FilePath, Identity};
-use baler_core::ids::JournalId;
-use baler_core::job::{Copied, Dropped, Finished, InputRead, Output};
+use baler_core::ids::{JournalId, RangeId};
+use baler_core::job::{Copied, Dropped, Finished, InputRead, Output, Range};
 use baler_core::request::Grant;
 use baler_core::table::Catalog;
 use baler_merge::{Budget, Input, MergeError, Report};
 use futures::{StreamExt, TryStreamExt, stream};
+use tokio::task::JoinError;
 
 use super::meter::Meter;
 use super::sink::AttemptSink;
@@ -43,14 +44,21 @@ impl Order {
                 .output_path(&self.catalog, self.journal, &attempt, part),
         }
     }
+
+    /// Whether all other ranges of the job were finished when this one was granted.
+    fn is_last(&self) -> bool {
+        let finished = |(id, range): (RangeId, &Range)| id == self.grant.range || range.finished().is_some();
+        let mut keys = (0u32..).map(RangeId::Keys).zip(&self.grant.job.ranges);
+        keys.all(finished)
+    }
 }
 
 /// How a merge ended.
 pub(super) enum MergeEnd {
-    /// Everything is written and durable; and this is what a look at each input said afterwards.
+    /// Everything is written and durable; and this is what a look at each input said afterwards, if one was taken.
     Merged {
         finished: Finished,
-        inputs_now: Vec<Option<Identity>>,
+        inputs_now: Option<Vec<Option<Identity>>>,
     },
     /// It was asked to stop.
     Stopped,
@@ -69,9 +77,9 @@ pub(super) enum MergeEnd {
     Impossible(String),
 }
 
-/// Opens the inputs, merges them on a thread that may block, and looks at the inputs once more.
+/// Opens the inputs, merges their rows of the range on a thread that may block, and looks at the inputs once more.
 pub(super) async fn merge(order: Order, meter: Arc<Meter>) -> MergeEnd {
-    let inputs = match open_inputs(&order, &meter).await {
+    let inputs = match open_inputs(&order, &|| meter.step()).await {
         Ok(inputs) => inputs,
         Err(ending) => return ending,
     };
@@ -84,19 +92,27 @@ pub(super) async fn merge(order: Order, meter: Arc<Meter>) -> MergeEnd {
     match merging.await {
         Ok(Ok(report)) => after_merge(&order, &report).await,
         Ok(Err(error)) => blame(&order, error).await,
-        // Whatever it met in its inputs, the engine did not expect it.
-        Err(panic) => MergeEnd::InputFault {
-            error: format!("the merge panicked: {panic}"),
-            culprits: vec![],
-        },
+        Err(panic) => panicked(&panic),
     }
 }
 
-async fn open_inputs(order: &Order, meter: &Meter) -> Result<Vec<Arc<dyn Input>>, MergeEnd> {
+/// Whatever it met in its inputs, the engine did not expect it.
+pub(super) fn panicked(panic: &JoinError) -> MergeEnd {
+    MergeEnd::InputFault {
+        error: format!("the merge panicked: {panic}"),
+        culprits: vec![],
+    }
+}
+
+/// The inputs in the version that was planned; `step` is called for each.
+pub(super) async fn open_inputs(
+    order: &Order,
+    step: &(dyn Fn() + Sync),
+) -> Result<Vec<Arc<dyn Input>>, MergeEnd> {
     let mut inputs: Vec<Arc<dyn Input>> = Vec::new();
     let mut changed = Vec::new();
     for file in &order.grant.job.inputs {
-        meter.step();
+        step();
         match order.site.depot_of(&file.path).open_input(file).await {
             Ok(input) => inputs.push(spec::input_for_engine(input)),
             Err(InputError::Gone { .. } | InputError::Changed { .. }) => {
@@ -128,19 +144,31 @@ fn merge_opened(order: &Order, inputs: &[Arc<dyn Input>], meter: &Arc<Meter>) ->
         threads: order.threads,
     };
     let spec = spec::for_engine(&order.grant.job);
+    let span = spec::span_for_engine(order.grant.span());
     let mut sink = AttemptSink::new(order, meter.clone());
-    baler_merge::merge(inputs, &spec, budget, spill.path(), &mut sink, &**meter)
+    baler_merge::merge_range(inputs, &spec, &span, budget, spill.path(), &mut sink, &**meter)
 }
 
-/// The inputs are looked at only now, so that nothing that changed during the merge goes unseen.
+/// The inputs are looked at only now, so that nothing that changed during the merge goes unseen. While other ranges are
+/// to come it would be too early: one look after the last of them says it for all.
 async fn after_merge(order: &Order, report: &Report) -> MergeEnd {
-    match versions_now(order).await {
+    let inputs_now = match order.is_last() {
+        true => look_again(order).await.map(Some),
+        false => Ok(None),
+    };
+    match inputs_now {
         Ok(inputs_now) => MergeEnd::Merged {
             finished: finished(order, report),
             inputs_now,
         },
-        Err(error) => fault(order.site.inbox(), error.to_string()),
+        Err(ending) => ending,
     }
+}
+
+/// What each input is now.
+pub(super) async fn look_again(order: &Order) -> Result<Vec<Option<Identity>>, MergeEnd> {
+    let looked = versions_now(order).await;
+    looked.map_err(|error| fault(order.site.inbox(), error.to_string()))
 }
 
 /// Nobody's fault but the place's.
@@ -163,7 +191,7 @@ async fn versions_now(order: &Order) -> Result<Vec<Option<Identity>>, DepotError
 }
 
 /// An input that is not what it was is nobody's fault, whatever the engine says of it.
-async fn blame(order: &Order, error: MergeError) -> MergeEnd {
+pub(super) async fn blame(order: &Order, error: MergeError) -> MergeEnd {
     let inputs = &order.grant.job.inputs;
     if matches!(error, MergeError::Input { .. } | MergeError::Read { .. }) {
         let changed: Vec<Quarantined> = match versions_now(order).await {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use baler_core::request::Reply;
-use tokio::sync::mpsc;
+use tokio::sync::{Notify, mpsc};
 
 use super::attempt::{Attempt, Outcome};
 use super::endless::Works;
@@ -23,6 +23,8 @@ pub struct Hands {
     pub threads: usize,
     /// Memory for each merge.
     pub memory_bytes: u64,
+    /// A job of at least twice this is cut into ranges of about this.
+    pub range_bytes: u64,
     /// Shows how far it is.
     pub progress: ProgressView,
     /// Once set, attempts end soon and give back what is not finished.
@@ -31,6 +33,8 @@ pub struct Hands {
     pub wasted: Arc<AtomicU64>,
     /// Where work goes that comes with the answer to an attempt's last word; `None` for a worker that asks for itself.
     pub next: Option<mpsc::UnboundedSender<Assignment>>,
+    /// Told when an attempt has cut its job: there is more to do at once.
+    pub cut: Arc<Notify>,
 }
 
 impl Hands {

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use baler_core::job::Job;
+use baler_core::request::Grant;
 use baler_merge::Progress;
 
 use crate::desk::{Held, Phase};
@@ -23,9 +23,16 @@ pub(super) struct Meter {
 
 impl Meter {
     /// For a merge that ends early once it is asked to, or its lease is over.
-    pub(super) fn new(progress: ProgressView, job: &Job, drain: Arc<AtomicBool>, held: Arc<Held>) -> Self {
-        progress.expect(job.bytes());
-        let (bytes, rows) = (job.bytes(), job.rows());
+    pub(super) fn new(
+        progress: ProgressView,
+        grant: &Grant,
+        drain: Arc<AtomicBool>,
+        held: Arc<Held>,
+    ) -> Self {
+        // Ranges were cut to be about equal.
+        let ranges = grant.job.ranges.len().max(1) as u64;
+        let (bytes, rows) = (grant.job.bytes() / ranges, grant.job.rows() / ranges);
+        progress.expect(bytes);
         held.expect(bytes);
         Self {
             progress,

@@ -2,6 +2,7 @@
 //! moment, and another goes on from the journal.
 
 mod attempt;
+mod cutting;
 mod endless;
 mod engine;
 mod hands;
@@ -80,10 +81,12 @@ impl Worker {
             site: root.site.clone(),
             threads: settings.threads,
             memory_bytes: settings.memory_bytes,
+            range_bytes: settings.range_bytes,
             progress,
             drain,
             wasted: Arc::default(),
             next: None,
+            cut: Arc::default(),
         };
         Ok(Self {
             root,
@@ -118,7 +121,12 @@ impl Worker {
                     running.spawn(self.hands.begin(assignment));
                 }
             }
-            let Some(ended) = running.join_next().await else {
+            // With a job that was cut there is more to do at once, for slots that found nothing before.
+            let ended = tokio::select! {
+                ended = running.join_next() => ended,
+                () = self.hands.cut.notified(), if slots > 0 && !stopping => continue,
+            };
+            let Some(ended) = ended else {
                 if !stopping && !work.bounded && self.waited_for_the_store(&scope).await? {
                     continue;
                 }

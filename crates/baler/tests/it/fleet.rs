@@ -4,6 +4,7 @@
 mod clocks;
 mod fencing;
 mod processes;
+mod ranges;
 mod seeing;
 mod shapes;
 mod zombies;

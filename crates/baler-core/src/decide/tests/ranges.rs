@@ -274,7 +274,7 @@ fn only_the_last_range_has_to_look_at_the_inputs_again() {
         .clone()
         .when(Request::Finish(last))
         .nothing()
-        .not_proved("looked at");
+        .refused(Refusal::InputsUnseen(JobId(0)));
     let changed = Finish {
         inputs_now: Some(vec![Some(version("1")), Some(version("2"))]),
         ..read(&story, 0, [3, 3])
