@@ -10,6 +10,7 @@ use crate::file::{Digest, File, FilePath, KeyRange, Level};
 use crate::ids::{JobId, JournalId, Partition, RangeId, Sequence, TableName, Token};
 use crate::lease::Lease;
 use crate::names::Attempt;
+use crate::positions::Positions;
 use crate::table::{Catalog, MergeSpec};
 use crate::time::{RowTime, TimeRange};
 
@@ -243,6 +244,9 @@ pub struct InputRead {
     pub copied: u64,
     /// Digest of the rows that were decoded, taken before the merge: all but the copied ones.
     pub digest: Digest,
+    /// Which rows these are, by their positions in the file. A job that was cut is not proved without.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub positions: Option<Positions>,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands over a reference")]

@@ -24,6 +24,7 @@ pub mod garbage;
 pub mod job;
 pub mod lease;
 pub mod names;
+pub mod positions;
 pub mod range;
 pub mod table;
 

@@ -21,6 +21,7 @@ use parquet::file::metadata::page_index::PageIndexBuilder;
 use parquet::file::metadata::{
     FileMetaData, KeyValue, ParquetMetaData, ParquetMetaDataOptions, RowGroupMetaData,
 };
+use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
@@ -36,6 +37,8 @@ pub(crate) struct OpenFile {
     description: Arc<Description>,
     /// What all row groups take, those that are not shown too.
     data_bytes: u64,
+    /// For each row group how many rows lie before it in the file, those that are not shown too.
+    starts: Vec<u64>,
     /// For each row group of which not all pages are to be read which those are; may be shorter than the row groups are many.
     pages: Vec<Option<Arc<GroupPages>>>,
 }
@@ -86,6 +89,7 @@ impl OpenFile {
         Ok(Self {
             input: Arc::new(input),
             data_bytes: data_bytes(&footer),
+            starts: starts(&footer),
             footer: Arc::new(footer),
             description,
             pages: Vec::new(),
@@ -159,6 +163,7 @@ impl OpenFile {
     pub(crate) fn with_groups(&self, groups: &[usize]) -> Self {
         let pages = groups.iter().map(|group| self.pages_of(*group).cloned());
         let pages = pages.collect();
+        let starts = groups.iter().map(|group| self.starts[*group]).collect();
         let groups: Vec<_> = groups
             .iter()
             .map(|group| self.footer.row_group(*group).clone())
@@ -169,6 +174,7 @@ impl OpenFile {
             footer: Arc::new(footer),
             description: Arc::clone(&self.description),
             data_bytes: self.data_bytes,
+            starts,
             pages,
         }
     }
@@ -253,6 +259,27 @@ impl OpenFile {
 }
 
 impl OpenFile {
+    /// The positions in the file of a row group's rows.
+    pub(crate) fn positions_of(&self, group: usize) -> Range<u64> {
+        let start = self.starts[group];
+        start..start.saturating_add(self.footer.row_group(group).num_rows().unsigned_abs())
+    }
+
+    /// The positions in the file of all rows that are read, in order.
+    pub(crate) fn positions(&self) -> Vec<Range<u64>> {
+        let mut positions = Vec::with_capacity(self.starts.len());
+        for (group, start) in self.starts.iter().enumerate() {
+            match self.pages_of(group) {
+                Some(pages) => {
+                    positions.extend(pages.rows.iter().map(|rows| start + rows.start..start + rows.end))
+                }
+                None => positions.push(self.positions_of(group)),
+            }
+        }
+        positions.retain(|rows| !rows.is_empty());
+        positions
+    }
+
     /// Rows that are read.
     fn rows_selected(&self) -> u64 {
         let groups = self.footer().row_groups().iter().enumerate();
@@ -325,6 +352,19 @@ fn footer_of(
 fn data_bytes(footer: &ParquetMetaData) -> u64 {
     let groups = footer.row_groups().iter();
     groups.map(|group| group.compressed_size().unsigned_abs()).sum()
+}
+
+fn starts(footer: &ParquetMetaData) -> Vec<u64> {
+    let rows = footer
+        .row_groups()
+        .iter()
+        .map(|group| group.num_rows().unsigned_abs());
+    let starts = rows.scan(0u64, |before, rows| {
+        let start = *before;
+        *before = before.saturating_add(rows);
+        Some(start)
+    });
+    starts.collect()
 }
 
 /// The decoded rows of a file, in file order.

@@ -19,7 +19,7 @@
 //! columns, window × column, on all threads:                                               │
 //!   gather by runs ▶ digest ▶ encode ▶ pack ──▶ row groups, in order ──▶ Output           ◀┘
 //!
-//! Report::prove:  Σ digests of inputs = Σ digests of outputs + Σ digests of drops,  rows read = rows in footers (if not cut),
+//! Report::prove:  Σ digests of inputs = Σ digests of outputs + Σ digests of drops,  rows read = rows in footers, each once (if not cut),
 //!                 Σ seals of copied pages as read = as written
 //! ```
 //!
@@ -46,7 +46,7 @@
 //! 4 MiB as far as the budget can hold them, and one for a row group whose columns fit into their windows; inputs are opened
 //! sixteen at once.
 //!
-//! Modules in reading order: what is asked for (`spec`, `row_time`, `io`), what is given back (`report`, `digest`, `error`), how a
+//! Modules in reading order: what is asked for (`spec`, `row_time`, `io`), what is given back (`report`, `digest`, `positions`, `error`), how a
 //! file is opened (`open_all`, `held`, `thrift`, `footer`, `descriptions`, `windows`, `decode`), how inputs are made one (`promote`, `schema`,
 //! `adapt`), how a job is cut (`key_span`, `cut_job`) and what a range needs of its inputs (`narrowing`, `page_places`, `page_statistics`), how memory is shared out (`plan`), how rows are taken in (`intake`, `shelf`), how they are ordered (`order`), and
 //! what becomes of them (`sieve`, `columns`, `settings`, `outline`, `roll`, `write`). What goes past the merge: `paths` (who may) and
@@ -58,6 +58,7 @@ mod io;
 mod spec;
 
 mod digest;
+mod positions;
 mod report;
 mod row_hash;
 mod row_time;
@@ -119,6 +120,7 @@ pub use io::{Input, LocalFile, MemoryFile, Output, OutputSink, Progress, Unwatch
 pub use key_range::KeyRange;
 pub use key_span::KeySpan;
 pub use merge::{merge, merge_range};
+pub use positions::Positions;
 pub use report::{Copied, DELETED, Dropped, EXPIRED, InputReport, OLDER_VERSION, OutputReport, Report, Ways};
 pub use row_time::{EpochUnit, RowTime, RowTimes, TimeColumn};
 pub use spec::{Budget, Codec, Deleted, Expire, MergeSpec, Rule, SortColumn};

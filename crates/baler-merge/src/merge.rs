@@ -191,7 +191,7 @@ impl<'a> Mix<'a> {
                 }
                 passed => self.passing.write(&self.plan, passed, |stretch, line| {
                     let passed = outputs.pass(|file| line.write(stretch, file))?;
-                    tally.passed(stretch, &passed);
+                    tally.passed(&self.context.files, stretch, &passed);
                     Ok(())
                 })?,
             }

@@ -4,6 +4,7 @@ use crate::digest::Digest;
 use crate::error::MergeError;
 use crate::key_range::KeyRange;
 use crate::key_span::KeySpan;
+use crate::positions::Positions;
 use crate::row_time::RowTimes;
 use crate::spec::SortColumn;
 
@@ -44,6 +45,8 @@ pub struct InputReport {
     pub rows_read: u64,
     /// Those among them that were copied.
     pub rows_copied: u64,
+    /// Which rows of the file these are.
+    pub positions: Positions,
     /// Digest of the decoded rows of the range, before anything else was done to them.
     pub digest: Digest,
 }
@@ -112,6 +115,7 @@ impl InputReport {
         rows_in_footer: 0,
         rows_read: 0,
         rows_copied: 0,
+        positions: Positions::NONE,
         digest: Digest::EMPTY,
     };
 }
@@ -153,6 +157,12 @@ impl Report {
                 return Err(MergeError::Proof(format!(
                     "{} of {} rows of input {index} were read",
                     input.rows_read, input.rows_in_footer
+                )));
+            }
+            if self.range.is_all() && input.positions != Positions::all(input.rows_in_footer) {
+                return Err(MergeError::Proof(format!(
+                    "the {} rows that were read of input {index} are not each row of it once",
+                    input.rows_read
                 )));
             }
         }

@@ -5,6 +5,7 @@ use crate::error::MergeError;
 use crate::intake::SortPlan;
 use crate::key_span::KeySpan;
 use crate::paths::{Path, Stretch};
+use crate::positions::Positions;
 use crate::report::{Copied, InputReport, Report, Ways};
 use crate::stitch::pass::Passed;
 use crate::stretch::Stock;
@@ -40,14 +41,19 @@ impl Tally {
         for (number, input) in inputs.into_iter().zip(&stock.inputs) {
             let sum = &mut self.inputs[number];
             sum.rows_read += input.rows_read;
+            sum.positions += input.positions;
             sum.digest += input.digest;
             self.ways.merged += input.rows_read;
         }
         self.spilled_bytes += stock.shelf.spilled_bytes();
     }
 
-    /// Counts a stretch that went past the merge.
-    pub(crate) fn passed(&mut self, stretch: &Stretch, passed: &Passed) {
+    /// Counts a stretch of these files that went past the merge.
+    pub(crate) fn passed(&mut self, files: &[OpenFile], stretch: &Stretch, passed: &Passed) {
+        for id in &stretch.groups {
+            let rows = files[id.input].positions_of(id.group);
+            self.inputs[id.input].positions += Positions::of(rows);
+        }
         for (input, rows) in &passed.by_input {
             self.inputs[*input].rows_read += rows;
             self.inputs[*input].rows_copied += rows;

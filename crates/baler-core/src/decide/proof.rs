@@ -3,10 +3,11 @@
 
 use std::collections::BTreeSet;
 
-use crate::file::Digest;
+use crate::file::{Digest, File};
 use crate::ids::JournalId;
 use crate::job::{Finished, Job};
 use crate::names::Attempt;
+use crate::positions::Positions;
 use crate::table::Catalog;
 
 /// The figures of one finished range.
@@ -98,6 +99,8 @@ pub(super) fn check_job(job: &Job) -> Result<(), String> {
                 input.path, input.rows
             ));
         }
+        let positions: Option<Positions> = reads().map(|read| read.positions).sum();
+        check_positions(input, positions, job.ranges.len() > 1)?;
         let digest: Digest = reads().map(|read| read.digest).sum();
         let decoded = reads().all(|read| read.copied == 0);
         if decoded && input.digest.is_some_and(|recorded| recorded != digest) {
@@ -108,6 +111,22 @@ pub(super) fn check_job(job: &Job) -> Result<(), String> {
         }
     }
     Ok(())
+}
+
+/// Counts that agree prove nothing where a row that one range lost makes up for another that two ranges read.
+fn check_positions(input: &File, read: Option<Positions>, is_cut: bool) -> Result<(), String> {
+    match read {
+        Some(read) if read == Positions::all(input.rows) => Ok(()),
+        Some(_) => Err(format!(
+            "{}: as many rows were read as it has, but not each of them once",
+            input.path
+        )),
+        None if is_cut => Err(format!(
+            "{}: a range does not say which of its rows it read",
+            input.path
+        )),
+        None => Ok(()),
+    }
 }
 
 fn sum(rows: impl Iterator<Item = u64>) -> u128 {

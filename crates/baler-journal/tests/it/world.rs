@@ -10,6 +10,7 @@ use baler_core::ids::{JobId, Partition, RangeId, Sequence, TableName, WatcherId,
 use baler_core::job::{Dropped, Finished, InputRead, Job, JobStatus, Output};
 use baler_core::lease::HostLock;
 use baler_core::names::Attempt;
+use baler_core::positions::Positions;
 use baler_core::request::{BeginCommit, Finish, Grace, Poll, Request, Scope};
 use baler_core::state::{State, Table};
 use baler_core::table::{
@@ -338,11 +339,13 @@ fn finish(state: &State, draw: &mut Draw) -> Option<Request> {
             rows: file.rows,
             copied: 0,
             digest: file.digest.unwrap_or(Digest(5)),
+            positions: Some(Positions::all(file.rows)),
         },
         false => InputRead {
             rows: 0,
             copied: 0,
             digest: Digest(0),
+            positions: Some(Positions::all(0)),
         },
     };
     let reads: Vec<InputRead> = job.inputs.iter().map(read).collect();

@@ -4,20 +4,29 @@
 use super::Intake;
 use crate::error::MergeError;
 use crate::order::RangeFilter;
+use crate::positions::{Places, Positions};
 use arrow::array::{BooleanArray, RecordBatch};
 use arrow::compute::filter_record_batch;
 
 impl Intake<'_> {
-    /// The rows of a decoded batch that lie in the range, if there is one.
-    pub(super) fn inside(&self, batch: RecordBatch, input: usize) -> Result<RecordBatch, MergeError> {
+    /// The rows of a decoded batch that lie in the range, if there is one; and which rows of the file they are.
+    pub(super) fn inside(
+        &self,
+        batch: RecordBatch,
+        input: usize,
+        places: &mut Places,
+    ) -> Result<(RecordBatch, Positions), MergeError> {
         let Some(range) = self.range else {
-            return Ok(batch);
+            let positions = places.take(batch.num_rows(), None);
+            return Ok((batch, positions));
         };
         let mask = self.mask(range, &batch, input)?;
-        match mask.true_count() == batch.num_rows() {
-            true => Ok(batch),
-            false => filter_record_batch(&batch, &mask).map_err(|why| odd(input, &why)),
+        let positions = places.take(batch.num_rows(), Some(mask.values()));
+        if mask.true_count() == batch.num_rows() {
+            return Ok((batch, positions));
         }
+        let inside = filter_record_batch(&batch, &mask).map_err(|why| odd(input, &why))?;
+        Ok((inside, positions))
     }
 
     fn mask(

@@ -16,6 +16,7 @@ use crate::error::MergeError;
 use crate::memory::memory_of;
 use crate::order::RangeFilter;
 use crate::plan::{Shares, batch_rows, row_bytes};
+use crate::positions::Places;
 use crate::report::InputReport;
 use crate::row_hash::{add_column, seal};
 use crate::shelf::{Lane, Shelf};
@@ -70,6 +71,7 @@ impl Intake<'_> {
     fn take(&self, input: usize) -> Result<Taken, MergeError> {
         let file = &self.context.files[input];
         let mut piler = Piler::new(self, input)?;
+        let mut places = Places::of(file);
         let mut coder = Coder::new(&self.context.schema, self.shelf);
         let mut report = InputReport {
             rows_in_footer: file.rows(),
@@ -90,7 +92,8 @@ impl Intake<'_> {
             while let Some(batch) = batches.next().map_err(|why| why.of_input(input))? {
                 self.context.check_cancelled()?;
                 let decoded_bytes = memory_of(&batch) as u64;
-                let batch = self.inside(batch, input)?;
+                let (batch, positions) = self.inside(batch, input, &mut places)?;
+                report.positions += positions;
                 let mut sums = vec![0; batch.num_rows()];
                 report.digest += hash_rows(&mut sums, &batch).map_err(|why| odd(&why))?;
                 report.rows_read += batch.num_rows() as u64;

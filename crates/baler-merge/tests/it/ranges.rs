@@ -98,6 +98,8 @@ fn check_inputs(parts: &[Merged], inputs: &[Arc<dyn Input>], spans: &[KeySpan]) 
         assert!(of_parts().all(|input| input.rows_in_footer == rows));
         let read: u64 = of_parts().map(|input| input.rows_read).sum();
         assert_eq!(read, rows, "input {number} of {spans:?}");
+        let positions: Positions = of_parts().map(|input| input.positions).sum();
+        assert_eq!(positions, Positions::all(rows), "input {number} of {spans:?}");
         if of_parts().all(|input| input.rows_copied == 0) {
             let digest: Digest = of_parts().map(|input| input.digest).sum();
             assert_eq!(digest, expected);

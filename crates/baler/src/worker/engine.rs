@@ -7,6 +7,7 @@ use baler_core::event::Quarantined;
 use baler_core::file::{Digest, File, FilePath, Identity};
 use baler_core::ids::{JournalId, RangeId};
 use baler_core::job::{Copied, Dropped, Finished, InputRead, Output, Range};
+use baler_core::positions::Positions;
 use baler_core::request::Grant;
 use baler_core::table::Catalog;
 use baler_merge::{Budget, Input, MergeError, Report};
@@ -265,6 +266,7 @@ fn finished(order: &Order, report: &Report) -> Finished {
         rows: input.rows_read,
         copied: input.rows_copied,
         digest: spec::digest_of(input.digest),
+        positions: Some(Positions::from_number(input.positions.number())),
     });
     let drops = report.drops.iter().map(|dropped| Dropped {
         rule: spec::rule_of(dropped.rule).into(),

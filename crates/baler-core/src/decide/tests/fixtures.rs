@@ -7,6 +7,7 @@ use crate::file::{Digest, File, FilePath, Identity, Level, Origin};
 use crate::ids::{JobId, JournalId, Partition, RangeId, Sequence, TableName, Token, WatcherId, WorkerId};
 use crate::job::{Dropped, Finished, InputRead, Job, Output, Why};
 use crate::names::Attempt;
+use crate::positions::Positions;
 use crate::request::{Finish, Grace, Poll, Request, Scope};
 use crate::table::{Catalog, MergeSpec, Replaced, Rule, TableSpec};
 use crate::time::{Millis, StoreTime};
@@ -286,6 +287,7 @@ pub(super) fn finished(job: &Job, attempt: &Attempt) -> Finished {
             rows: input.rows,
             copied: 0,
             digest: digest_of(input),
+            positions: Some(Positions::all(input.rows)),
         })
         .collect();
     Finished {

@@ -42,6 +42,7 @@ fn copying(f: &mut Finished) {
         rows,
         copied: rows,
         digest: Digest(0),
+        positions: None,
     };
     f.outputs[0].copied = rows;
     f.outputs[0].digest = Digest(f.outputs[0].digest.0.wrapping_sub(digest.0));

@@ -9,6 +9,7 @@ use crate::ids::{JobId, RangeId, WatcherId};
 use crate::job::{CancelReason, Finished, JobStatus};
 use crate::limits::{EDGE_BYTES_MAX, INPUT_FAULTS_MAX, RANGES_MAX, STORE_BACKOFF_FIRST};
 use crate::names::Attempt;
+use crate::positions::Positions;
 use crate::range::{Edge, Span};
 use crate::request::{Finish, Grant, Poll, Refusal, Reply, Request, Scope};
 use crate::scheduler::free_ranges;
@@ -42,13 +43,19 @@ fn all_leased(table: &str) -> Story {
     in_three(table).and([leased_by(0, keys(1), CHIEF), leased_by(0, keys(2), DEPUTY)])
 }
 
-/// What a range makes that read so many rows of each input.
+/// What a range makes that read so many rows of each input: those behind what others have read.
 fn read(story: &Story, range: u32, rows: [u64; 2]) -> Finish {
     let attempt = story.attempt_at(0, keys(range));
     let mut finish = finish(story.job(0), &attempt);
     let Finished { reads, outputs, .. } = &mut finish.finished;
-    for (read, rows) in reads.iter_mut().zip(rows) {
+    for (input, (read, rows)) in reads.iter_mut().zip(rows).enumerate() {
+        let before = story
+            .job(0)
+            .finished()
+            .map(|(_, finished)| finished.reads[input].rows);
+        let before: u64 = before.sum();
         read.rows = rows;
+        read.positions = Some(Positions::of(before..before + rows));
         read.digest = Digest(u128::from(rows) * 1_000);
     }
     outputs[0].rows = rows.iter().sum();
@@ -283,6 +290,28 @@ fn only_the_last_range_has_to_look_at_the_inputs_again() {
     assert_eq!(told.decision.reply, Reply::JobCancelled(JobId(0)));
 }
 
+/// Trap: a row that one range lost and another that two ranges read leave every count as it was.
+#[test]
+fn a_lost_row_does_not_make_up_for_a_doubled_one() {
+    let story = after_reading(all_leased(NATIVE), 0, [4, 4]);
+    let story = after_reading(story, 1, [3, 3]);
+    let right = read(&story, 2, [3, 3]);
+    let mut astray = right.clone();
+    astray.finished.reads[1].positions = Some(Positions::of(6..9));
+    let told = story
+        .clone()
+        .when(Request::Finish(astray))
+        .not_proved("not each of them once");
+    assert!(told.go_on().live(NATIVE).contains(&paths(["a"])[0]));
+    let mut silent = right.clone();
+    silent.finished.reads[0].positions = None;
+    story
+        .clone()
+        .when(Request::Finish(silent))
+        .not_proved("does not say which");
+    assert_eq!(story.after(Request::Finish(right)).live(NATIVE).len(), 3);
+}
+
 /// Every range is right in itself: only the sum shows it.
 #[test]
 fn a_key_that_fell_into_no_range_or_into_two_is_refused() {
@@ -327,6 +356,8 @@ fn digests_add_up_over_ranges() {
         let mut half = finish(story.job(1), &story.attempt_at(1, keys(range)));
         half.finished.reads[0].rows = ROWS;
         half.finished.reads[0].digest = digest;
+        let begin = u64::from(range) * ROWS;
+        half.finished.reads[0].positions = Some(Positions::of(begin..begin + ROWS));
         half.finished.outputs[0].rows = ROWS;
         half.finished.outputs[0].digest = digest;
         Request::Finish(half)

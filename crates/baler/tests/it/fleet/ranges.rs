@@ -1,7 +1,7 @@
 //! Large jobs are merged range by range, on as many workers as there are. What is finished stays finished.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
+use std::path::Path;
 
 use super::processes::wait_until;
 use super::{Fleet, Process};
@@ -45,7 +45,7 @@ pub(crate) struct Made {
     pub(crate) token: String,
 }
 
-pub(crate) fn made(path: &PathBuf) -> Made {
+pub(crate) fn made(path: &Path) -> Made {
     let name = path.file_stem().unwrap().to_str().unwrap();
     let parts: Vec<&str> = name.split('-').collect();
     let [_, _, job, range, token, part] = parts[..] else {
@@ -63,7 +63,7 @@ pub(crate) fn made(path: &PathBuf) -> Made {
 fn assert_merged_in_ranges(fleet: &Fleet, rows: &BTreeMap<String, u64>) {
     assert!(fleet.scene.rows("data") == *rows, "rows were lost or doubled");
     let mut files = fleet.scene.data_files("data");
-    files.sort_by_key(made);
+    files.sort_by_key(|path| made(path));
     let ranges: BTreeSet<u32> = files.iter().map(|path| made(path).range).collect();
     assert!(ranges.len() > 1, "only the ranges {ranges:?} made anything");
     assert_eq!(ranges, (0..ranges.len() as u32).collect());
@@ -71,7 +71,7 @@ fn assert_merged_in_ranges(fleet: &Fleet, rows: &BTreeMap<String, u64>) {
     assert!(keys.is_sorted(), "ranges one after another are not in order");
 }
 
-/// Who was seen to work on the only job, until it is committed.
+/// Who was seen to work on the only job, until it is committed and its inputs are out of sight.
 fn workers_seen(fleet: &Fleet) -> BTreeSet<String> {
     let mut seen = BTreeSet::new();
     wait_until("the job is committed", || {
@@ -79,7 +79,8 @@ fn workers_seen(fleet: &Fleet) -> BTreeSet<String> {
         let jobs = status["jobs"].as_array().unwrap().iter();
         let workers = jobs.flat_map(|job| job["workers"].as_array().unwrap());
         seen.extend(workers.map(|worker| worker.as_str().unwrap().to_owned()));
-        fleet.committed() > 0
+        let live = status["live"]["files"].as_u64();
+        fleet.committed() > 0 && live == Some(fleet.scene.data_files("data").len() as u64)
     });
     seen
 }

@@ -7,6 +7,7 @@ use crate::external::{CatalogVersion, CommitOutcome, History};
 use crate::file::Digest;
 use crate::ids::{Sequence, TableName};
 use crate::names::Attempt;
+use crate::positions::Positions;
 use crate::request::Request;
 use crate::state::State;
 use crate::time::TimeRange;
@@ -88,7 +89,24 @@ fn ranges_are_not_added_up(state: &State, request: &Request) -> Decision {
             input.digest = None;
         }
     }
-    decide(&state, request)
+    positions_are_not_added_up(&state, request)
+}
+
+/// Rows are counted, and nobody asks which they are.
+fn positions_are_not_added_up(state: &State, request: &Request) -> Decision {
+    let mut request = request.clone();
+    if let Request::Finish(finish) = &mut request
+        && let Some(job) = state.jobs.get(&finish.job)
+    {
+        for (index, (input, read)) in job.inputs.iter().zip(&mut finish.finished.reads).enumerate() {
+            let others = job
+                .finished()
+                .filter_map(|(_, finished)| finished.reads[index].positions);
+            let others: Positions = others.sum();
+            read.positions = Some(others.lacking_to(Positions::all(input.rows)));
+        }
+    }
+    decide(state, &request)
 }
 
 /// A catalog that refuses is believed without proof.
@@ -215,6 +233,7 @@ found_out!(
     stale_evidence,
     no_proof,
     ranges_are_not_added_up,
+    positions_are_not_added_up,
     gives_up_without_proof,
     no_source_check,
     collector_ignores_jobs,

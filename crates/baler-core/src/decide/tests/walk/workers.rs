@@ -12,6 +12,7 @@ use crate::ids::{RangeId, Sequence, WatcherId};
 use crate::job::{Finished, InputRead, Output};
 use crate::limits::MEMORY_BASE_BYTES;
 use crate::names::Attempt;
+use crate::positions::Positions;
 use crate::request::{Finish, Poll, Reply, Request};
 
 const WATCHERS: [WatcherId; 3] = [LONER, CHIEF, DEPUTY];
@@ -19,6 +20,10 @@ const WATCHERS: [WatcherId; 3] = [LONER, CHIEF, DEPUTY];
 /// Rows are sorted by their numbers.
 fn key(atom: Atom) -> [u8; 8] {
     atom.to_be_bytes()
+}
+
+fn atoms_of(taken: &[(u64, Atom)]) -> Vec<Atom> {
+    taken.iter().map(|(_, atom)| *atom).collect()
 }
 
 impl World {
@@ -67,7 +72,11 @@ impl World {
             .iter()
             .flat_map(|input| self.rows_of(input).to_vec())
             .collect();
-        let edges: BTreeSet<Atom> = (0..1 + self.any(3)).filter_map(|_| self.pick(&rows)).collect();
+        let mut edges: BTreeSet<Atom> = (0..1 + self.any(3)).filter_map(|_| self.pick(&rows)).collect();
+        if self.chance(2) {
+            // A range of one key.
+            edges.extend(self.pick(&rows).into_iter().flat_map(|row| [row, row + 1]));
+        }
         let request = Request::CutJob {
             attempt: tried.grant.attempt(),
             edges: edges.iter().map(|edge| key(*edge).to_vec()).collect(),
@@ -92,17 +101,22 @@ impl World {
             self.tries.remove(index);
             return self.release(tried.grant.attempt(), ReleaseReason::InputsChanged, vec![culprit]);
         }
-        let astray = self.chance(30).then_some(self.takes_too_much);
+        // Those who go astray at an edge take the last key before it too, leave the first one out, or mistake one for the other.
+        let astray = self.chance(12).then(|| self.any(3));
         let span = tried.grant.span();
         let is_mine = |atom: &Atom| match astray {
             None => span.holds(&key(*atom)),
-            Some(true) => span.holds(&key(*atom)) || span.holds(&key(*atom + 1)),
-            Some(false) => span.holds(&key(*atom)) && span.holds(&key(*atom - 1)),
+            Some(0) => span.holds(&key(*atom)) || span.holds(&key(*atom + 1)),
+            Some(1) => span.holds(&key(*atom)) && span.holds(&key(*atom - 1)),
+            Some(_) => span.holds(&key(*atom + 1)),
         };
-        let mine = |atoms: &[Atom]| atoms.iter().copied().filter(is_mine).collect();
+        let mine = |atoms: &[Atom]| {
+            let taken = (0..).zip(atoms).filter(|(_, atom)| is_mine(atom));
+            taken.map(|(place, atom)| (place, *atom)).collect()
+        };
         let inputs = job.inputs.iter();
-        let read: Vec<Vec<Atom>> = inputs.map(|input| mine(&self.disk[&input.path].atoms)).collect();
-        let mut rows: Vec<Atom> = read.concat();
+        let read: Vec<Vec<(u64, Atom)>> = inputs.map(|input| mine(&self.disk[&input.path].atoms)).collect();
+        let mut rows: Vec<Atom> = read.iter().flat_map(|taken| atoms_of(taken)).collect();
         if self.chance(8) {
             rows.pop();
         }
@@ -135,10 +149,16 @@ impl World {
             outputs,
             reads: read
                 .iter()
-                .map(|atoms| InputRead {
-                    rows: atoms.len() as u64,
+                .map(|taken| InputRead {
+                    rows: taken.len() as u64,
                     copied: 0,
-                    digest: digest(atoms),
+                    digest: digest(&atoms_of(taken)),
+                    positions: Some(
+                        taken
+                            .iter()
+                            .map(|(place, _)| Positions::of(*place..*place + 1))
+                            .sum(),
+                    ),
                 })
                 .collect(),
             drops: vec![],

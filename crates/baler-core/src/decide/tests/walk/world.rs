@@ -68,9 +68,6 @@ pub(super) struct World {
     /// Versions that outsiders destroyed.
     pub(super) destroyed: BTreeSet<(FilePath, Arc<str>)>,
     pub(super) ended: BTreeSet<crate::ids::JobId>,
-    /// Whether those who go astray at an edge take the last key before it too, or leave the first one out. Rows that one
-    /// loses and another doubles in the same input would pass, where nobody has its digest on record.
-    pub(super) takes_too_much: bool,
     /// Those among them that the external catalog refused.
     pub(super) failed: BTreeSet<crate::ids::JobId>,
     pub(super) ledger: Ledger,
@@ -98,7 +95,6 @@ impl World {
             harmed: BTreeSet::new(),
             destroyed: BTreeSet::new(),
             ended: BTreeSet::new(),
-            takes_too_much: seed.is_multiple_of(2),
             failed: BTreeSet::new(),
             ledger: Ledger::default(),
             decide,
