@@ -9,7 +9,7 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
 use baler_core::ids::JournalId;
-use baler_core::request::{Grant, Poll, Reply, Scope};
+use baler_core::request::{Grant, Poll, Reply};
 use futures::future::{join, try_join_all};
 
 use super::Api;
@@ -117,8 +117,8 @@ impl Api {
             host: None,
             slots,
             memory_bytes: None,
-            isolates: false,
-            scope: Scope::default(),
+            isolates: ask.offer.isolates,
+            scope: ask.offer.scope.clone(),
         };
         let wait = Duration::from_millis(ask.wait_ms).min(WAIT_MAX);
         Ok(self.station.watch.grant_within(poll, wait).await?)

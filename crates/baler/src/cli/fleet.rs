@@ -22,6 +22,9 @@ pub struct ServeArgs {
     /// How it merges.
     pub merging: MergingArgs,
     #[command(flatten)]
+    /// What it is willing to work on.
+    pub routing: RoutingArgs,
+    #[command(flatten)]
     /// How it looks for new files.
     pub rescan: RescanArgs,
     /// Where to answer workers and people; beyond this machine only with --token-file
@@ -47,6 +50,9 @@ pub struct WorkerArgs {
     #[command(flatten)]
     /// How it merges.
     pub merging: MergingArgs,
+    #[command(flatten)]
+    /// What it is willing to work on.
+    pub routing: RoutingArgs,
     #[command(flatten)]
     /// How it looks for new files.
     pub rescan: RescanArgs,
@@ -91,6 +97,27 @@ pub struct MergingArgs {
     /// files to write
     #[arg(long, value_name = "SIZE", default_value = "1GiB")]
     pub range_bytes: ByteSize,
+}
+
+/// What a worker is willing to work on. Publishing what others merged is short, and for anybody.
+#[derive(Debug, Default, Args)]
+pub struct RoutingArgs {
+    /// Merge only files of these levels: 0, or 0-1. Files arrive at level 0 and climb with each merge
+    #[arg(long, value_name = "LEVELS")]
+    pub levels: Option<String>,
+    /// Merge only jobs with at most this many bytes of inputs
+    #[arg(long, value_name = "SIZE")]
+    pub max_job_bytes: Option<ByteSize>,
+    /// Merge only these native tables
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    pub tables: Option<Vec<String>>,
+}
+
+impl RoutingArgs {
+    /// Whether anything was said.
+    pub fn is_given(&self) -> bool {
+        self.levels.is_some() || self.max_job_bytes.is_some() || self.tables.is_some()
+    }
 }
 
 /// How a process looks for new files in a plain root.

@@ -10,7 +10,7 @@ mod tables;
 pub use compact::{
     CompactArgs, DemoArgs, MergeArgs, PlainArgs, PlanArgs, ReplacedArgs, RewrittenArg, ScopeArgs,
 };
-pub use fleet::{MergingArgs, RescanArgs, ServeArgs, WorkerArgs};
+pub use fleet::{MergingArgs, RescanArgs, RoutingArgs, ServeArgs, WorkerArgs};
 pub use jobs::{CancelArgs, JobsArgs};
 pub use looking::{FilesArgs, GcArgs, LookAt, RetryArgs, RootArgs, StatusArgs, TableRootArgs, VerifyArgs};
 pub use tables::{
@@ -96,6 +96,9 @@ pub enum Command {
     /// Write manual pages, one a command
     #[command(after_help = examples::MAN)]
     Man(ManArgs),
+    /// Merge what another process of Baler asks for on standard input
+    #[command(name = crate::worker::child::COMMAND, hide = true)]
+    MergeChild,
 }
 
 /// `baler completions`

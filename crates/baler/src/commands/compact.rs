@@ -14,11 +14,13 @@ use crate::report::ProgressView;
 use crate::root::Root;
 use crate::run;
 use crate::settings::{RunSettings, TableSettings};
+use crate::worker::child::Isolation;
 
 /// Runs it.
 pub async fn run(args: &CompactArgs) -> Result<ExitCode> {
-    let settings = RunSettings::check(args)?;
+    let mut settings = RunSettings::check(args)?;
     let table = TableSettings::check(&args.plain)?;
+    settings.isolation = Some(Isolation::with_own_program(table.outputs.clone())?);
     let progress = if args.json {
         ProgressView::silent()
     } else {

@@ -4,18 +4,21 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use anyhow::{Context, Result};
+use baler_core::request::Scope;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 
 use super::compact::drain_on_interrupt;
 use crate::api::{Api, Bearer};
 use crate::cli::ServeArgs;
-use crate::desk::OwnDesk;
+use crate::desk::{Offer, OwnDesk};
 use crate::metrics::{Board, WorkerFigures};
 use crate::report::ProgressView;
 use crate::root::Root;
 use crate::settings::{Merging, ServeSettings, TableSettings};
 use crate::station::Station;
+use crate::store::OutputSettings;
+use crate::worker::child::Isolation;
 use crate::worker::{Endless, Hands, Tally};
 
 /// Runs it.
@@ -33,7 +36,7 @@ pub async fn run(args: &ServeArgs) -> Result<ExitCode> {
     show(&board, &station);
     let worker = settings
         .merging
-        .map(|merging| embedded(&station, &merging, &board));
+        .map(|merging| embedded(&station, &merging, settings.scope, table.outputs.clone(), &board));
     let worker = worker.transpose()?;
     let api = Arc::new(Api::new(station.clone(), table.outputs, bearer, board));
     let (close, closed) = watch::channel(false);
@@ -67,14 +70,25 @@ pub(super) fn shown_worker(hands: Hands, slots: usize, board: &Board) -> Endless
 }
 
 /// The worker of a process with a replica.
-pub(super) fn embedded(station: &Station, merging: &Merging, board: &Board) -> Result<Endless> {
-    let desk = OwnDesk::new(station.root.clone(), station.watch.clone())?;
+pub(super) fn embedded(
+    station: &Station,
+    merging: &Merging,
+    scope: Scope,
+    outputs: OutputSettings,
+    board: &Board,
+) -> Result<Endless> {
+    let offer = Offer {
+        isolates: true,
+        scope,
+    };
+    let desk = OwnDesk::new(station.root.clone(), station.watch.clone(), offer)?;
     let hands = Hands {
         desk: Arc::new(desk),
         site: station.root.site.clone(),
         threads: merging.threads,
         memory_bytes: merging.memory_bytes,
         range_bytes: merging.range_bytes,
+        isolation: Some(Isolation::with_own_program(outputs)?),
         progress: ProgressView::silent(),
         drain: station.drain.clone(),
         wasted: Arc::default(),

@@ -15,15 +15,16 @@ use super::compact::drain_on_interrupt;
 use super::serve::{embedded, show, shown_worker};
 use crate::api::{Bearer, WorkerApi};
 use crate::cli::WorkerArgs;
-use crate::desk::{Desk, RemoteDesk};
+use crate::desk::{Desk, Offer, RemoteDesk};
 use crate::metrics::Board;
 use crate::report::ProgressView;
 use crate::root::Root;
 use crate::settings::{Place, WorkerSettings};
 use crate::site::Site;
 use crate::station::Station;
-use crate::store::Location;
+use crate::store::{Location, OutputSettings};
 use crate::worker::Hands;
+use crate::worker::child::Isolation;
 
 /// Runs it.
 pub async fn run(args: &WorkerArgs) -> Result<ExitCode> {
@@ -87,7 +88,8 @@ async fn on_bucket(
     let drain = drain_on_interrupt();
     let station = Arc::new(Station::new(root, lease, settings.rescan.clone(), drain));
     show(board, &station);
-    let worker = embedded(&station, &settings.merging, board)?;
+    let (scope, outputs) = (settings.scope.clone(), OutputSettings::default());
+    let worker = embedded(&station, &settings.merging, scope, outputs, board)?;
     eprintln!("working on {}", station.root.site.root);
     // There is nobody to answer.
     let (close, closed) = oneshot::channel::<()>();
@@ -106,18 +108,24 @@ async fn through_coordinators(
     board: &Board,
 ) -> Result<()> {
     let merging = &settings.merging;
-    let desk = RemoteDesk::connect(urls, token, name(), merging.memory_bytes).await?;
+    let offer = Offer {
+        isolates: true,
+        scope: settings.scope.clone(),
+    };
+    let desk = RemoteDesk::connect(urls, token, name(), merging.memory_bytes, offer).await?;
     let desk = Arc::new(desk);
     let site = site_of(&desk, root).await?;
     desk.works_in(site.clone());
     board.put_up(&site.root.to_string(), Arc::new(site.clone()));
     eprintln!("working on {} for {}", site.root, urls.join(", "));
+    let isolation = Isolation::with_own_program(desk.hello().outputs.clone())?;
     let hands = Hands {
         desk: desk.clone(),
         site,
         threads: merging.threads,
         memory_bytes: merging.memory_bytes,
         range_bytes: merging.range_bytes,
+        isolation: Some(isolation),
         progress: ProgressView::silent(),
         drain: drain_on_interrupt(),
         wasted: Arc::default(),

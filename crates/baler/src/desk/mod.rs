@@ -20,7 +20,7 @@ pub use own::OwnDesk;
 pub(crate) use own::assign;
 #[cfg(feature = "http")]
 pub use remote::{Client, Coordinator, RemoteDesk};
-pub use words::{Assignment, Phase, Progress, Spent, Word};
+pub use words::{Assignment, Offer, Phase, Progress, Spent, Word};
 
 use std::fmt;
 use std::sync::Arc;

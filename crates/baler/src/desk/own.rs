@@ -9,7 +9,7 @@ use baler_core::ids::{JournalId, WorkerId};
 use baler_core::request::{Grant, Poll, Reply, Scope};
 use futures::future::join;
 
-use super::{Assignment, Desk, DeskError, Leases, Word};
+use super::{Assignment, Desk, DeskError, Leases, Offer, Word};
 use crate::root::Root;
 use crate::watch::Watch;
 
@@ -20,11 +20,12 @@ pub struct OwnDesk {
     watch: Arc<Watch>,
     worker: WorkerId,
     journal: JournalId,
+    offer: Offer,
 }
 
 impl OwnDesk {
     /// For the worker of this process.
-    pub fn new(root: Arc<Root>, watch: Arc<Watch>) -> anyhow::Result<Self> {
+    pub fn new(root: Arc<Root>, watch: Arc<Watch>, offer: Offer) -> anyhow::Result<Self> {
         let journal = root.journal()?;
         let worker = WorkerId(format!("{}-{}", std::process::id(), watch.id()).into());
         Ok(Self {
@@ -32,6 +33,7 @@ impl OwnDesk {
             watch,
             worker,
             journal,
+            offer,
         })
     }
 
@@ -44,7 +46,7 @@ impl OwnDesk {
             host: None,
             slots,
             memory_bytes: None,
-            isolates: false,
+            isolates: self.offer.isolates,
             scope,
         }
     }
@@ -78,7 +80,7 @@ impl Desk for OwnDesk {
     }
 
     async fn poll(&self, slots: usize, wait: Duration) -> Result<Vec<Assignment>, DeskError> {
-        let poll = self.ask(slots, Scope::default());
+        let poll = self.ask(slots, self.offer.scope.clone());
         self.watch.workers().asks(&self.worker, slots, None);
         let grants = self.watch.grant_within(poll, wait).await?;
         Ok(grants

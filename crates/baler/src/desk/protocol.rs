@@ -6,7 +6,7 @@ use baler_core::names::Attempt;
 use baler_core::request::Reply;
 use serde::{Deserialize, Serialize};
 
-use super::{Assignment, Progress, Spent, Word};
+use super::{Assignment, Offer, Progress, Spent, Word};
 use crate::store::OutputSettings;
 use crate::watch::Verdict;
 
@@ -49,6 +49,9 @@ pub struct PollAsk {
     pub slots: usize,
     /// Memory that it has for each.
     pub memory_bytes: u64,
+    /// What it can do, and is willing to.
+    #[serde(default)]
+    pub offer: Offer,
     /// How long it would wait for work to come up.
     pub wait_ms: u64,
     /// What became of attempts.

@@ -15,7 +15,7 @@ use baler_core::request::Reply;
 use tokio::time::Instant;
 
 use super::protocol::{self, Hello, PollAnswer, PollAsk};
-use super::{Assignment, Desk, DeskError, Leases, Spent, Word};
+use super::{Assignment, Desk, DeskError, Leases, Offer, Spent, Word};
 use crate::report::Cost;
 use crate::site::Site;
 pub use client::{Client, Coordinator};
@@ -41,6 +41,7 @@ pub struct RemoteDesk {
     hello: Hello,
     worker: WorkerId,
     memory_bytes: u64,
+    offer: Offer,
     leases: Arc<Leases>,
     /// Where its requests to stores are counted, once that is known.
     site: OnceLock<Site>,
@@ -53,6 +54,7 @@ impl RemoteDesk {
         token: Option<&str>,
         worker: WorkerId,
         memory_bytes: u64,
+        offer: Offer,
     ) -> Result<Self, DeskError> {
         let clients = urls.iter().map(|url| {
             let client = Client::new(url, token)?;
@@ -83,6 +85,7 @@ impl RemoteDesk {
                             hello,
                             worker,
                             memory_bytes,
+                            offer,
                             leases: Arc::default(),
                             site: OnceLock::new(),
                         });
@@ -140,6 +143,7 @@ impl RemoteDesk {
             worker: self.worker.clone(),
             slots,
             memory_bytes: self.memory_bytes,
+            offer: self.offer.clone(),
             wait_ms: u64::try_from(wait.as_millis()).unwrap_or(u64::MAX),
             updates,
             spent: self.spent(),

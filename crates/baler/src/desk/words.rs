@@ -4,9 +4,20 @@ use baler_core::event::{Quarantined, ReleaseReason};
 use baler_core::file::Identity;
 use baler_core::ids::{JobId, Token};
 use baler_core::names::Attempt;
-use baler_core::request::{Finish, Grant, Request};
+use baler_core::request::{Finish, Grant, Request, Scope};
 use baler_core::table::Catalog;
 use serde::{Deserialize, Serialize};
+
+/// What a worker can do, and is willing to.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Offer {
+    /// Whether it can run a merge in a child process, and outlive it.
+    #[serde(default)]
+    pub isolates: bool,
+    /// What it is willing to work on.
+    #[serde(default)]
+    pub scope: Scope,
+}
 
 /// A range to work on, with all that a worker without a state must know.
 #[derive(Clone, Debug, Serialize, Deserialize)]

@@ -35,6 +35,7 @@ impl RunSettings {
             settle: args.settle,
             lease: args.lease,
             scope,
+            isolation: None,
         })
     }
 
@@ -50,6 +51,7 @@ impl RunSettings {
             settle: args.settle,
             lease,
             scope,
+            isolation: None,
         })
     }
 }

@@ -3,7 +3,9 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use super::{Merging, Usage, check_lease};
+use super::{Merging, Usage, check_lease, routing};
+use baler_core::request::Scope;
+
 use crate::cli::{RescanArgs, ServeArgs, WorkerArgs};
 use crate::station::RescanSettings;
 use crate::store::Location;
@@ -16,6 +18,8 @@ const LEASE_OF_WORKERS: Duration = Duration::from_secs(60);
 pub struct ServeSettings {
     /// How it merges, if it does.
     pub merging: Option<Merging>,
+    /// What its worker is willing to work on.
+    pub scope: Scope,
     /// How it looks for new files.
     pub rescan: RescanSettings,
     /// How long a silent worker keeps its leases.
@@ -34,7 +38,15 @@ impl ServeSettings {
             "could have files replaced",
         )?;
         let merging = Merging::check(&args.merging)?;
+        if args.no_worker && args.routing.is_given() {
+            return Err(Usage(
+                "--levels, --max-job-bytes and --tables are about the worker of this process: leave out --no-worker, or give \
+                 them to `baler worker`"
+                    .to_owned(),
+            ));
+        }
         Ok(Self {
+            scope: routing::scope(&args.routing)?,
             merging: (!args.no_worker).then_some(merging),
             rescan: rescan(&args.rescan, args.plain.adopt_foreign)?,
             lease: args.lease,
@@ -79,6 +91,8 @@ pub struct WorkerSettings {
     pub place: Place,
     /// How it merges.
     pub merging: Merging,
+    /// What it is willing to work on.
+    pub scope: Scope,
     /// How it looks for new files, where nobody else does.
     pub rescan: RescanSettings,
     /// Where it tells of itself, if it does.
@@ -94,6 +108,7 @@ impl WorkerSettings {
         Ok(Self {
             place: place(args)?,
             merging: Merging::check(&args.merging)?,
+            scope: routing::scope(&args.routing)?,
             rescan: rescan(&args.rescan, false)?,
             listen: args.listen,
         })

@@ -11,6 +11,8 @@ mod native;
 #[cfg(feature = "cli")]
 mod policy;
 mod replaced;
+#[cfg(all(feature = "cli", feature = "http"))]
+mod routing;
 mod table;
 mod words;
 
@@ -60,6 +62,9 @@ pub struct RunSettings {
     pub lease: Duration,
     /// What part of the table to work on.
     pub scope: ScopeSettings,
+    /// How to merge what may kill whoever does.
+    #[cfg(feature = "parquet")]
+    pub isolation: Option<crate::worker::child::Isolation>,
 }
 
 /// What part of a table to work on.

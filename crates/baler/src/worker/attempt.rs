@@ -9,7 +9,7 @@ use anyhow::anyhow;
 use baler_core::event::{Quarantined, ReleaseReason};
 use baler_core::file::Identity;
 use baler_core::ids::RangeId;
-use baler_core::job::{Finished, JobSummary};
+use baler_core::job::{Finished, JobSummary, Range};
 use baler_core::request::{Finish, Grant, Refusal, Reply};
 use tokio::time::timeout;
 
@@ -141,8 +141,13 @@ impl Attempt {
 
     /// An attempt that is to end is told so through the meter. Where it does not hear it, nobody waits for it.
     async fn merge_until_ended(&self, meter: Arc<Meter>) -> MergeEnd {
-        let merging = engine::merge(self.order(), meter);
-        self.unless_ended(merging).await.unwrap_or(MergeEnd::Stopped)
+        let alone = |range: &Range| range.alone;
+        let alone = self.grant().job.range(self.grant().range).is_some_and(alone);
+        let ended = match self.hands.isolation.as_ref().filter(|_| alone) {
+            Some(isolation) => self.unless_ended(isolation.merge(self.order(), meter)).await,
+            None => self.unless_ended(engine::merge(self.order(), meter)).await,
+        };
+        ended.unwrap_or(MergeEnd::Stopped)
     }
 
     /// What comes of this, if it comes before the attempt is to end, or soon after.
@@ -173,6 +178,10 @@ impl Attempt {
             MergeEnd::InputFault { error, culprits } => {
                 self.release(ReleaseReason::InputFault(error.into()), culprits)
                     .await
+            }
+            MergeEnd::ChildDied(error) => {
+                tracing::warn!(job = %self.grant().job.id, range = %self.grant().range, "{error}");
+                self.release(ReleaseReason::ChildDied(error.into()), vec![]).await
             }
             MergeEnd::NodeFault(error) => {
                 self.release(ReleaseReason::NodeFault(error.as_str().into()), vec![])

@@ -12,6 +12,7 @@ use baler_core::request::Grant;
 use baler_core::table::Catalog;
 use baler_merge::{Budget, Input, MergeError, Report};
 use futures::{StreamExt, TryStreamExt, stream};
+use serde::{Deserialize, Serialize};
 use tokio::task::JoinError;
 
 use super::meter::Meter;
@@ -55,6 +56,7 @@ impl Order {
 }
 
 /// How a merge ended.
+#[derive(Debug, Serialize, Deserialize)]
 pub(super) enum MergeEnd {
     /// Everything is written and durable; and this is what a look at each input said afterwards, if one was taken.
     Merged {
@@ -76,6 +78,8 @@ pub(super) enum MergeEnd {
     StoreFault(String),
     /// The table's spec does not fit its files.
     Impossible(String),
+    /// It ended the process that it ran in, which was a child of this one.
+    ChildDied(String),
 }
 
 /// Opens the inputs, merges their rows of the range on a thread that may block, and looks at the inputs once more.
@@ -114,6 +118,8 @@ pub(super) async fn open_inputs(
     let mut changed = Vec::new();
     for file in &order.grant.job.inputs {
         step();
+        #[cfg(debug_assertions)]
+        super::hook::die_of(&file.path);
         match order.site.depot_of(&file.path).open_input(file).await {
             Ok(input) => inputs.push(spec::input_for_engine(input)),
             Err(InputError::Gone { .. } | InputError::Changed { .. }) => {

@@ -7,6 +7,7 @@ use baler_core::request::Reply;
 use tokio::sync::{Notify, mpsc};
 
 use super::attempt::{Attempt, Outcome};
+use super::child::Isolation;
 use super::endless::Works;
 use crate::desk::{Assignment, Desk, DeskError, Word};
 use crate::report::ProgressView;
@@ -25,6 +26,8 @@ pub struct Hands {
     pub memory_bytes: u64,
     /// A job of at least twice this is cut into ranges of about this.
     pub range_bytes: u64,
+    /// How it merges what may kill whoever does; without it, such ranges are for others.
+    pub isolation: Option<Isolation>,
     /// Shows how far it is.
     pub progress: ProgressView,
     /// Once set, attempts end soon and give back what is not finished.

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use baler_core::request::Grant;
 use baler_merge::Progress;
 
-use crate::desk::{Held, Phase};
+use crate::desk::{Held, Phase, Progress as Told};
 use crate::report::ProgressView;
 
 /// One merge's share of the progress that is shown, in bytes of its inputs.
@@ -51,6 +51,19 @@ impl Meter {
         let before = self.written.fetch_add(bytes, Ordering::Relaxed).min(self.bytes);
         let after = (before + bytes).min(self.bytes);
         self.show(after / 2 - before / 2);
+    }
+
+    /// A child process was there, and is here now.
+    pub(super) fn relay(&self, before: &Told, now: &Told) {
+        if before.phase != now.phase {
+            self.enter(now.phase);
+        }
+        if now.rows > before.rows {
+            self.advanced(now.rows - before.rows, 0);
+        }
+        if now.bytes > before.bytes {
+            self.wrote(now.bytes - before.bytes);
+        }
     }
 
     /// It does something else now.

@@ -2,10 +2,13 @@
 //! moment, and another goes on from the journal.
 
 mod attempt;
+pub mod child;
 mod cutting;
 mod endless;
 mod engine;
 mod hands;
+#[cfg(debug_assertions)]
+mod hook;
 mod meter;
 mod publishing;
 mod sink;
@@ -23,7 +26,7 @@ use tokio::task::JoinSet;
 use tokio::time::Instant;
 
 use crate::collector;
-use crate::desk::{Assignment, DeskError, OwnDesk};
+use crate::desk::{Assignment, DeskError, Offer, OwnDesk};
 use crate::report::{Cost, ProgressView};
 use crate::root::Root;
 use crate::settings::RunSettings;
@@ -75,13 +78,18 @@ impl Worker {
         progress: ProgressView,
         drain: Arc<AtomicBool>,
     ) -> Result<Self> {
-        let desk = Arc::new(OwnDesk::new(root.clone(), watch.clone())?);
+        let offer = Offer {
+            isolates: settings.isolation.is_some(),
+            scope: Scope::default(),
+        };
+        let desk = Arc::new(OwnDesk::new(root.clone(), watch.clone(), offer)?);
         let hands = Hands {
             desk: desk.clone(),
             site: root.site.clone(),
             threads: settings.threads,
             memory_bytes: settings.memory_bytes,
             range_bytes: settings.range_bytes,
+            isolation: settings.isolation.clone(),
             progress,
             drain,
             wasted: Arc::default(),

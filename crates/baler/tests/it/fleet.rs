@@ -3,8 +3,11 @@
 
 mod clocks;
 mod fencing;
+mod poison;
 mod processes;
 mod ranges;
+mod resume;
+mod routes;
 mod seeing;
 mod shapes;
 mod zombies;
