@@ -62,7 +62,7 @@ impl RemoteDesk {
         });
         let coordinators = clients.collect::<anyhow::Result<Vec<_>>>();
         let coordinators = coordinators.map_err(DeskError::Lasting)?;
-        Self::connect_to(coordinators, worker, memory_bytes).await
+        Self::connect_to(coordinators, worker, memory_bytes, offer).await
     }
 
     /// The same where coordinators are reached in another way than by their URLs.
@@ -70,6 +70,7 @@ impl RemoteDesk {
         coordinators: Vec<Arc<dyn Coordinator>>,
         worker: WorkerId,
         memory_bytes: u64,
+        offer: Offer,
     ) -> Result<Self, DeskError> {
         let begun = Instant::now();
         let mut pause = PAUSE_MIN;

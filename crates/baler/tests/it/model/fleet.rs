@@ -13,7 +13,7 @@ use axum::body::Body;
 use axum::http::Request as HttpRequest;
 use baler::api::Api;
 use baler::depot::Depot;
-use baler::desk::{Assignment, Coordinator, Desk, DeskError, Leases, OwnDesk, RemoteDesk, Word};
+use baler::desk::{Assignment, Coordinator, Desk, DeskError, Leases, Offer, OwnDesk, RemoteDesk, Word};
 use baler::folder::Folder;
 use baler::root::Root;
 use baler::site::Site;
@@ -173,7 +173,7 @@ impl Fleet {
                 for _ in 0..workers {
                     let process = self.process(Duration::from_secs(60)).await;
                     let (root, watch) = (process.station.root.clone(), process.station.watch.clone());
-                    opened.push(self.endless(Arc::new(OwnDesk::new(root, watch).unwrap())));
+                    opened.push(self.endless(Arc::new(OwnDesk::new(root, watch, Offer::default()).unwrap())));
                     self.processes.push(process);
                 }
                 opened
@@ -194,7 +194,7 @@ impl Fleet {
         let mut opened = Vec::new();
         for number in 0..workers {
             let id = WorkerId(format!("worker-{number}").into());
-            let desk = RemoteDesk::connect_to(vec![neighbour.clone()], id, 1 << 30).await;
+            let desk = RemoteDesk::connect_to(vec![neighbour.clone()], id, 1 << 30, Offer::default()).await;
             let desk = Arc::new(desk.unwrap());
             opened.push(self.endless(desk.clone()));
             self.running.spawn(async move {

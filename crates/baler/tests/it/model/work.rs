@@ -123,6 +123,7 @@ pub(super) fn finish(assignment: &Assignment, journal: JournalId) -> Finish {
         rows: input.rows,
         copied: 0,
         digest: input.digest.unwrap_or(Digest(u128::from(input.rows))),
+        positions: None,
     });
     let reads: Vec<InputRead> = reads.collect();
     let output = Output {
