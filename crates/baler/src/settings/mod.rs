@@ -11,7 +11,7 @@ mod native;
 #[cfg(feature = "cli")]
 mod policy;
 mod replaced;
-#[cfg(all(feature = "cli", feature = "http"))]
+#[cfg(feature = "cli")]
 mod routing;
 mod table;
 mod words;
