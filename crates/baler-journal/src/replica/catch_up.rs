@@ -53,6 +53,17 @@ async fn read_snapshot(
     Ok(Some((state, position)))
 }
 
+/// How many slots are read at once after so many entries were found. Who is far behind takes large steps; who follows
+/// closely takes small ones, because every slot beyond the last entry is a request for nothing.
+fn window_after(found: u64) -> u64 {
+    match found {
+        0 => 1,
+        1..=4 => 2,
+        5..=39 => 3,
+        _ => (found / 4).min(READ_AHEAD_MAX),
+    }
+}
+
 fn moving_target() -> JournalError {
     JournalError::Damaged {
         what: "the journal".to_owned(),
@@ -114,9 +125,10 @@ impl Server {
 
     async fn read_on(&mut self) -> Result<(), JournalError> {
         self.journal.counters().looks.add_one();
-        let mut window = 1;
+        let begun = self.position.sequence;
         loop {
             let first = self.position.sequence.next();
+            let window = window_after(self.position.sequence.0 - begun.0);
             let slots = (first.0..first.0 + window).map(|slot| self.journal.read(Sequence(slot)));
             let mut entries = join_all(slots).await.into_iter();
             for _ in 0..window {
@@ -132,7 +144,6 @@ impl Server {
                     }
                 }
             }
-            window = (window * 2).min(READ_AHEAD_MAX);
         }
     }
 
