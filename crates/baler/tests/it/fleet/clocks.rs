@@ -108,7 +108,7 @@ async fn clocks_ten_minutes_apart_and_jumping_take_no_lease_from_the_living() {
             Clock::Behind => env.push(("FAKETIME", "-10m".to_owned())),
             Clock::Jumping => env.extend([
                 ("FAKETIME_TIMESTAMP_FILE", file.to_str().unwrap().to_owned()),
-                ("FAKETIME_CACHE_DURATION", "1".to_owned()),
+                ("FAKETIME_NO_CACHE", "1".to_owned()),
             ]),
         }
         env
@@ -116,15 +116,15 @@ async fn clocks_ten_minutes_apart_and_jumping_take_no_lease_from_the_living() {
     let serve = ["--no-worker", "--lease", "3s"];
     let coordinators = [
         fleet.serve_with(&serve, &with(Clock::Ahead)),
-        fleet.serve_with(&serve, &with(Clock::Behind)),
+        fleet.serve_with(&serve, &with(Clock::Jumping)),
     ];
     let urls: Vec<&str> = coordinators.iter().map(|process| process.url.as_str()).collect();
     let merging = ["--threads", "1"];
     let alone = ["--threads", "1", "--lease", "3s", "--rescan", "never"];
     let workers = [
-        fleet.worker_with(&urls, &merging, &with(Clock::Jumping)),
+        fleet.worker_with(&urls, &merging, &with(Clock::Behind)),
         fleet.worker_with(&[urls[1], urls[0]], &merging, &with(Clock::Ahead)),
-        fleet.worker_with(&["data"], &alone, &with(Clock::Behind)),
+        fleet.worker_with(&["data"], &alone, &with(Clock::Jumping)),
     ];
     let parts = usize::try_from(PARTS).unwrap();
     wait_until("everything is merged", || fleet.committed() >= parts);

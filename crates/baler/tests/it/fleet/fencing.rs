@@ -18,6 +18,13 @@ pub(super) fn big() -> Fleet {
     fleet
 }
 
+/// Enough that a merge of all of it on one thread takes longer than a short lease.
+pub(super) fn long() -> Fleet {
+    let fleet = Fleet::new();
+    fleet.scene.write_many(60, 40_000);
+    fleet
+}
+
 fn is_of(worker: &str, process: &Process) -> bool {
     worker.contains(&format!("-{}-", process.pid())) || worker.starts_with(&format!("{}-", process.pid()))
 }
@@ -76,11 +83,11 @@ fn a_killed_workers_range_is_running_elsewhere_within_its_lease_time_and_a_poll(
 /// Trap: a coordinator dies, and every merge that it answered for begins anew.
 #[test]
 fn killing_a_coordinator_stops_no_merge_while_another_is_there() {
-    let fleet = big();
+    let fleet = long();
     let before = fleet.scene.rows("data");
-    let mut first = fleet.serve(&["--no-worker", "--lease", "3s"]);
-    let second = fleet.serve(&["--no-worker", "--lease", "3s"]);
-    let worker = fleet.worker(&[&first.url, &second.url], &[]);
+    let mut first = fleet.serve(&["--no-worker", "--lease", "2s"]);
+    let second = fleet.serve(&["--no-worker", "--lease", "2s"]);
+    let worker = fleet.worker(&[&first.url, &second.url], &["--threads", "1"]);
     let running = attempt(&fleet);
     first.kill();
     at_rest(&fleet, &before);

@@ -3,10 +3,14 @@
 use std::fs;
 use std::io::{Read, Write};
 use std::net::TcpStream;
+use std::process::{Child, Stdio};
+use std::thread;
+use std::time::Duration;
 
 use super::Fleet;
 use super::processes::{free_port, wait_until};
 use crate::compaction::assert_no_orphans;
+use crate::support::{Ended, ended};
 
 #[test]
 fn a_coordinator_alone_compacts_and_goes_on_when_files_arrive() {
@@ -143,7 +147,9 @@ fn a_worker_that_finds_another_root_does_not_begin() {
     fleet.scene.write("other/a.parquet", &[(1, 1, "a")]);
     fleet.scene.baler(&["compact", "other", "--settle", "0s"]);
     let serve = fleet.serve(&["--no-worker"]);
-    let refused = fleet.scene.baler(&["worker", &serve.url, "--root", "other"]);
+    let mut worker = fleet.scene.command(&["worker", &serve.url, "--root", "other"]);
+    worker.stdout(Stdio::piped()).stderr(Stdio::piped());
+    let refused = ended_soon(worker.spawn().unwrap());
     assert_eq!(refused.code, 1, "{refused:?}");
     assert!(refused.stderr.contains("--root"), "{refused:?}");
     let nobody = format!("http://127.0.0.1:{}", free_port());
@@ -172,6 +178,17 @@ fn files_that_are_pushed_to_a_native_table_are_merged() {
         "{unnamed}"
     );
     wait_until("they are merged", || fleet.committed() == 1);
+}
+
+/// One that should not have begun would go on for ever.
+fn ended_soon(mut child: Child) -> Ended {
+    let mut left = 600;
+    while child.try_wait().unwrap().is_none() && left > 0 {
+        thread::sleep(Duration::from_millis(50));
+        left -= 1;
+    }
+    let _gone_already = child.kill();
+    ended(child.wait_with_output().unwrap())
 }
 
 /// The whole answer to a request, head included.

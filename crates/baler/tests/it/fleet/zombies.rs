@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use rustix::process::Signal;
 
-use super::fencing::{at_rest, attempt, big, tidy};
+use super::fencing::{at_rest, attempt, big, long, tidy};
 use super::processes::wait_until;
 use super::shapes::get;
 
@@ -20,7 +20,7 @@ fn watched(url: &str) -> u64 {
 /// Trap: a coordinator that slept takes the silence for its workers', and lets go of what another answers for by now.
 #[test]
 fn a_coordinator_that_slept_past_its_lease_takes_nothing_from_its_workers() {
-    let fleet = big();
+    let fleet = long();
     let before = fleet.scene.rows("data");
     let sleeper = fleet.serve(&["--no-worker", "--lease", "2s"]);
     let second = fleet.serve(&["--no-worker", "--lease", "2s"]);
@@ -42,17 +42,23 @@ fn a_coordinator_that_slept_past_its_lease_takes_nothing_from_its_workers() {
     tidy(&fleet);
 }
 
-/// Trap: a coordinator with a worker of its own wakes up, and commits what another has merged meanwhile.
+/// Trap: a coordinator with a worker of its own wakes up, and finishes what another is merging by now.
 #[test]
 fn a_coordinator_that_slept_past_its_lease_commits_nothing() {
     let fleet = big();
     let before = fleet.scene.rows("data");
     let sleeper = fleet.serve(&["--lease", "1s", "--threads", "1"]);
     let slept = attempt(&fleet);
+    let holder = fleet.wait_for_lease();
+    // Nearly done, so that it would be the first to finish.
+    thread::sleep(Duration::from_millis(500));
     sleeper.send(Signal::STOP);
-    let heir = fleet.serve(&["--lease", "1s"]);
-    wait_until("another has done the work", || fleet.committed() == 1);
+    let heir = fleet.serve(&["--lease", "1s", "--threads", "1"]);
+    wait_until("another holds the range", || {
+        fleet.holder().is_some_and(|now| now != holder) || fleet.committed() == 1
+    });
     sleeper.send(Signal::CONT);
+    at_rest(&fleet, &before);
     thread::sleep(Duration::from_secs(3));
     at_rest(&fleet, &before);
     let output = fleet.scene.data_files("data").remove(0);

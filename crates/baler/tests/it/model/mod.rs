@@ -79,7 +79,7 @@ fn efficiency_asked(workers: usize) -> f64 {
 
 async fn assert_small_jobs_scale(shape: Shape) {
     let (fleets, jobs): (&[usize], u64) = match soaking() {
-        true => (&[1, 2, 4, 8, 16, 64], 1_024),
+        true => (&[1, 2, 4, 8, 16, 64], 512),
         false => (&[1, 8], 96),
     };
     let mut alone = None;
@@ -120,7 +120,7 @@ async fn small_jobs_scale_with_nothing_but_the_bucket() {
 const ENTRIES_A_JOB_MAX: f64 = 1.5;
 
 async fn assert_contention_is_bearable(shape: Shape) {
-    let (workers, jobs) = if soaking() { (64, 1_024) } else { (16, 64) };
+    let (workers, jobs) = if soaking() { (64, 512) } else { (16, 64) };
     let run = Run::of(shape, workers, many_small_jobs(jobs)).await;
     let traffic = run.traffic;
     let a_job = |count: u64| count as f64 / jobs as f64;
@@ -172,7 +172,7 @@ async fn contention_of_many_through_a_coordinator_is_bearable() {
 
 /// Files arrive at a steady pace, and a fleet keeps up with them.
 async fn assert_drained(shape: Shape) {
-    let (workers, jobs) = if soaking() { (8, 400) } else { (4, 40) };
+    let (workers, jobs) = if soaking() { (8, 200) } else { (4, 40) };
     // Three quarters of what they can merge.
     let pace = Duration::from_millis(3_400 * 4 / 3) / u32::try_from(workers).unwrap();
     let mut fleet = Fleet::begin().await;
