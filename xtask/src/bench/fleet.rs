@@ -21,12 +21,12 @@ struct Table {
 const TABLES: &[Table] = &[
     Table {
         name: "small jobs",
-        about: "1,024 jobs of about 128 MB, each in a partition of its own:",
+        about: "512 jobs of about 128 MB, each in a partition of its own:",
         head: "| shape | workers | MB/s | efficiency | s from a free slot to a claim, p50 / p99 | requests a job |",
     },
     Table {
         name: "contention",
-        about: "64 workers that begin at once on the same 1,024 jobs; times in seconds, p50 / p99; counts for each job:",
+        about: "64 workers that begin at once on the same 512 jobs; times in seconds, p50 / p99; counts for each job:",
         head: "| shape | workers | claim | commit | the conditional write, p99 | entries | conflicts | renewals | reads | requests |",
     },
     Table {
