@@ -113,7 +113,9 @@ impl Job {
         part: u32,
     ) -> FilePath {
         match catalog {
-            Catalog::Native | Catalog::External => attempt.native_output(journal, &self.table, part),
+            Catalog::Native | Catalog::External => {
+                attempt.native_output(journal, &self.table, self.merge.format(), part)
+            }
             Catalog::InPlace | Catalog::Output { .. } => attempt.output(journal, &self.partition, part),
         }
     }
@@ -125,7 +127,7 @@ impl Job {
             Dropped::LAST_WRITE_WINS => self.merge.is_keyed(),
             Dropped::DELETED => drops.is_some_and(|drops| drops.deleted.is_some()),
             Dropped::EXPIRED => drops.is_some_and(|drops| drops.expired.is_some()),
-            _ => false,
+            rule => self.merge.own_rules.iter().any(|own| **own == *rule),
         }
     }
 
@@ -292,6 +294,8 @@ impl Dropped {
     pub const DELETED: &'static str = "deleted";
     /// It has expired.
     pub const EXPIRED: &'static str = "expired";
+    /// All of these.
+    pub const RULES: [&'static str; 3] = [Self::LAST_WRITE_WINS, Self::DELETED, Self::EXPIRED];
 }
 
 /// Why the planner chose a job's inputs.
@@ -308,6 +312,11 @@ pub enum Why {
         /// The job that failed.
         of: JobId,
     },
+    /// The owner's policy chose them.
+    Proposed {
+        /// Why, in its words.
+        reason: Arc<str>,
+    },
 }
 
 impl fmt::Display for Why {
@@ -317,6 +326,7 @@ impl fmt::Display for Why {
             Self::Overlap => f.write_str("overlapping keys"),
             Self::Age => f.write_str("waited long enough"),
             Self::Bisected { of } => write!(f, "half of failed job {of}"),
+            Self::Proposed { reason } => f.write_str(reason),
         }
     }
 }

@@ -92,6 +92,12 @@ pub const TABLES_MAX: usize = 1_000;
 /// Bytes of a table's name: it is part of every path of its outputs.
 pub const TABLE_NAME_BYTES_MAX: usize = 100;
 
+/// Bytes of a format's name: files' names end in it.
+pub const FORMAT_NAME_BYTES_MAX: usize = 16;
+
+/// Rules of a table's owner by which rows may go.
+pub const OWN_RULES_MAX: usize = 16;
+
 /// Files that one request for retention drops.
 pub const EXPIRED_PER_REQUEST_MAX: usize = 10 * FILES_PER_EVENT_MAX;
 

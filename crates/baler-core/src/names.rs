@@ -5,7 +5,7 @@
 //! day=1/baler-<journal>-<job>-<range>-<token>-<part>.parquet     an output of a plain table, under its final name
 //! _baler/staging/<job>-<range>-<token>/<part>.staged             the same, before it is published
 //! _baler/aside/<job>/<input>.aside                               a replaced file of a plain table, in its grace
-//! tables/<table>/<job>-<range>-<token>/baler-….parquet           an output of a native table, from its first byte on
+//! tables/<table>/<job>-<range>-<token>/baler-….<format>          an output of any other table, from its first byte on
 //! _baler/aside/due-<entry>/<path>.aside                          a foreign file of a native table, while it is deleted
 //! ```
 //!
@@ -15,7 +15,8 @@ use std::sync::Arc;
 
 use crate::file::{FilePath, Place};
 use crate::ids::{JobId, JournalId, Partition, RangeId, Sequence, TableName, Token};
-use crate::limits::TABLE_NAME_BYTES_MAX;
+use crate::limits::{FORMAT_NAME_BYTES_MAX, TABLE_NAME_BYTES_MAX};
+use crate::table::MergeSpec;
 
 /// The folder below a root that belongs to Baler.
 pub const BALER_FOLDER: &str = "_baler";
@@ -70,7 +71,7 @@ impl Attempt {
 
     /// The final name of part number `part` in a plain table. See `Job::output_path` for tables of any kind.
     pub fn output(&self, journal: JournalId, partition: &Partition, part: u32) -> FilePath {
-        let name = self.output_name(journal, part);
+        let name = self.output_name(journal, MergeSpec::PARQUET, part);
         let path = if partition.as_str().is_empty() {
             name
         } else {
@@ -80,13 +81,13 @@ impl Attempt {
     }
 
     /// The name of part number `part` in a native table.
-    pub fn native_output(&self, journal: JournalId, table: &TableName, part: u32) -> FilePath {
-        let (folder, name) = (self.native_folder(table), self.output_name(journal, part));
+    pub fn native_output(&self, journal: JournalId, table: &TableName, format: &str, part: u32) -> FilePath {
+        let (folder, name) = (self.native_folder(table), self.output_name(journal, format, part));
         FilePath::in_root(format!("{folder}/{name}"))
     }
 
-    fn output_name(&self, journal: JournalId, part: u32) -> String {
-        format!("baler-{journal}-{}-{part}.parquet", self.folder_name())
+    fn output_name(&self, journal: JournalId, format: &str, part: u32) -> String {
+        format!("baler-{journal}-{}-{part}.{format}", self.folder_name())
     }
 }
 
@@ -122,6 +123,12 @@ pub fn is_table_name(name: &str) -> bool {
     !name.is_empty() && name.len() <= TABLE_NAME_BYTES_MAX && !hidden && name.bytes().all(plain)
 }
 
+/// Whether a format's name can be the end of a file's.
+pub fn is_format_name(name: &str) -> bool {
+    let plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
+    (1..=FORMAT_NAME_BYTES_MAX).contains(&name.len()) && name.bytes().all(plain)
+}
+
 /// An output's final name, taken apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OutputName {
@@ -136,7 +143,8 @@ pub struct OutputName {
 impl OutputName {
     /// Takes the last part of a path for an output's name, if it is exactly one.
     pub fn parse(name: &str) -> Option<Self> {
-        let mut parts = name.strip_prefix("baler-")?.strip_suffix(".parquet")?.split('-');
+        let (name, format) = name.rsplit_once('.')?;
+        let mut parts = name.strip_prefix("baler-")?.split('-');
         let journal = parts.next()?.parse().ok()?;
         let job = JobId(number(parts.next()?)?);
         let range = RangeId::Keys(number(parts.next()?)?.try_into().ok()?);
@@ -151,7 +159,7 @@ impl OutputName {
             attempt: Attempt { job, range, token },
             part,
         };
-        parts.next().is_none().then_some(parsed)
+        (parts.next().is_none() && is_format_name(format)).then_some(parsed)
     }
 }
 
@@ -215,7 +223,7 @@ mod tests {
     #[test]
     fn an_attempt_knows_its_outputs_in_a_native_table_and_nothing_else_there() {
         let (journal, table) = (JournalId(0xabc), TableName::from("events"));
-        let output = attempt().native_output(journal, &table, 7);
+        let output = attempt().native_output(journal, &table, MergeSpec::PARQUET, 7);
         let name = "baler-00000000000000000000000000000abc-12-0-45.3-7.parquet";
         assert_eq!(*output.path, format!("tables/events/12-0-45.3/{name}"));
         let wrote = |path: &str| attempt().may_have_written(journal, &table, &FilePath::in_root(path));

@@ -67,6 +67,14 @@ pub enum Refusal {
         /// Why, in words.
         why: String,
     },
+    /// A proposal does not fit the state any more, or never did.
+    #[error("no job of table {table} can be made of this: {why}")]
+    CannotPlan {
+        /// The table.
+        table: TableName,
+        /// Why, in words.
+        why: String,
+    },
     /// No such open job.
     #[error("there is no open job {0}")]
     NoSuchJob(JobId),

@@ -16,7 +16,7 @@ use crate::job::{Finished, Job, JobSummary};
 use crate::lease::HostLock;
 use crate::names::Attempt;
 use crate::range::Span;
-use crate::table::TableSpec;
+use crate::table::{MergeSpec, TableSpec};
 use crate::time::Millis;
 
 pub use crate::refusal::Refusal;
@@ -93,6 +93,8 @@ pub enum Request {
         table: Option<TableName>,
     },
 
+    /// A policy of a table's owner wants a job.
+    Propose(Propose),
     /// A worker has room: plan, and grant.
     Poll(Poll),
     /// Whoever works on the only range of a job has looked at its inputs, and wants others to help. Until this is answered
@@ -261,6 +263,9 @@ pub struct Scope {
     pub levels: Option<RangeInclusive<Level>>,
     /// Only jobs with at most so many input bytes.
     pub max_job_bytes: Option<u64>,
+    /// Only files of these formats; of Baler's own where nothing is said.
+    #[serde(default)]
+    pub formats: Option<BTreeSet<Arc<str>>>,
     /// Only these partitions.
     pub partitions: Option<BTreeSet<Partition>>,
     /// Plan no more input bytes than this.
@@ -285,11 +290,34 @@ impl Scope {
             && self.tables.as_ref().is_none_or(|only| only.contains(table))
     }
 
+    /// Whether files that are merged so are of a format that the worker knows.
+    pub fn knows(&self, merge: &MergeSpec) -> bool {
+        match &self.formats {
+            None => merge.format.is_none(),
+            Some(only) => only.contains(merge.format()),
+        }
+    }
+
     /// Whether a job of this level and size is inside. That is about merging: publishing is short, and for anybody.
     pub fn takes(&self, level: Level, bytes: u64) -> bool {
         self.levels.as_ref().is_none_or(|only| only.contains(&level))
             && self.max_job_bytes.is_none_or(|max| bytes <= max)
     }
+}
+
+/// A job that a policy of the owner's wants, chosen on a state that may be old by now.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Propose {
+    /// The table, whose policy is `Policy::Owner`.
+    pub table: TableName,
+    /// The last entry that the policy knew.
+    pub evidence: Sequence,
+    /// What to merge, oldest first: of two rows of a key the later one wins.
+    pub inputs: Vec<FilePath>,
+    /// The level of the outputs.
+    pub output_level: Level,
+    /// Why, in words.
+    pub reason: Arc<str>,
 }
 
 /// A process that can reach a table's external catalog wants to commit a job there.
@@ -328,6 +356,8 @@ pub enum Reply {
     Done,
     /// What became of files that were offered.
     Added(Added),
+    /// A proposal became this job.
+    Planned(JobId),
     /// Ranges to work on; empty if there are none.
     Granted(Vec<Grant>),
     /// The job is cut; the asker's lease, under the same token, is now on its first range.

@@ -95,7 +95,11 @@ fn jobs_in<'a>(state: &'a State, scope: &'a Scope) -> impl Iterator<Item = &'a J
         let takes = || job.status == JobStatus::Compacted || scope.takes(job.level(), job.bytes());
         // Who can reach an external catalog is not known here: it asks by itself.
         let elsewhere = || job.status == JobStatus::Compacted && state.has_external_catalog(&job.table);
-        scope.covers(&job.table, &job.partition) && takes() && !elsewhere() && !state.is_paused(&job.table)
+        scope.covers(&job.table, &job.partition)
+            && scope.knows(&job.merge)
+            && takes()
+            && !elsewhere()
+            && !state.is_paused(&job.table)
     })
 }
 

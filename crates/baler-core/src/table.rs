@@ -159,6 +159,13 @@ pub struct MergeSpec {
     /// grow with it. A keyed table needs it before a tombstone or an expired row may go.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lateness: Option<Millis>,
+    /// The files are not Parquet but of this format of the owner's: only workers that know it are granted its jobs, and
+    /// outputs' names end in it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub format: Option<Arc<str>>,
+    /// Rules of the owner's by which rows may go or change, beside those above: of a compaction filter, of a merge operator.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub own_rules: Vec<Arc<str>>,
 }
 
 /// When rows go by themselves.
@@ -182,11 +189,21 @@ impl Default for MergeSpec {
             deleted: None,
             expire: None,
             lateness: None,
+            format: None,
+            own_rules: Vec::new(),
         }
     }
 }
 
 impl MergeSpec {
+    /// The format of files that say nothing else.
+    pub const PARQUET: &'static str = "parquet";
+
+    /// The name of the files' format.
+    pub fn format(&self) -> &str {
+        self.format.as_deref().unwrap_or(Self::PARQUET)
+    }
+
     /// Whether equal keys in two files matter: with a keyed rule they must meet in one merge.
     pub fn is_keyed(&self) -> bool {
         !matches!(self.rule, Rule::KeepAll)
@@ -247,6 +264,8 @@ pub enum Policy {
     SizeTiered(SizeTiered),
     /// Files are merged within windows of their rows' times; see `planner::time_window`.
     TimeWindow(TimeWindow),
+    /// A policy of the owner's chooses, outside: its jobs come by `Request::Propose`.
+    Owner,
 }
 
 impl Policy {
@@ -256,6 +275,7 @@ impl Policy {
             Self::Leveled(settings) => settings.age,
             Self::SizeTiered(settings) => settings.age,
             Self::TimeWindow(settings) => settings.age,
+            Self::Owner => Millis(u64::MAX),
         }
     }
 }

@@ -10,6 +10,7 @@ mod files;
 mod pausing;
 mod planning;
 mod proof;
+mod proposing;
 mod queue;
 mod retention;
 mod tables;
@@ -85,6 +86,7 @@ impl Draft {
             Request::Pause { table } => self.pause(table.as_ref()),
             Request::Resume { table } => self.resume(table.as_ref()),
 
+            Request::Propose(proposal) => self.propose(proposal),
             Request::Poll(poll) => self.poll(poll),
             Request::CutJob { attempt, edges } => self.cut_job(attempt, edges),
             Request::Finish(finish) => self.finish(finish),

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use super::{Answer, Draft};
 use crate::event::Event;
 use crate::ids::{JobId, TableName};
-use crate::job::CancelReason;
-use crate::limits::{SETTING_BYTES_MAX, TABLES_MAX};
+use crate::job::{CancelReason, Dropped};
+use crate::limits::{OWN_RULES_MAX, SETTING_BYTES_MAX, TABLES_MAX};
 use crate::names;
 use crate::request::{Refusal, Reply};
 use crate::table::{Catalog, MergeSpec, Policy, Replaced, Rule, TableSpec};
@@ -107,8 +107,25 @@ fn check(table: &TableName, spec: &TableSpec) -> Result<(), Refusal> {
         () if keyed && lets_rows_go && merge.lateness.is_none() => {
             "with a key, dropping deleted, expired or old rows needs to know how late rows may come"
         }
-        () if says_nothing(spec) => "a column or prefix has no name",
-        () if says_too_much(spec) => "a column or prefix has a name of more than 1,000 bytes",
+        () if merge.format.is_some() && plain => {
+            "a format of its owner's is for tables that are kept in a catalog: in a folder Baler finds Parquet files only"
+        }
+        () if merge
+            .format
+            .as_deref()
+            .is_some_and(|name| !names::is_format_name(name)) =>
+        {
+            "a format's name is made of at most 16 lowercase letters and digits: outputs' names end in it"
+        }
+        () if merge.format() == MergeSpec::PARQUET && merge.format.is_some() => {
+            "Parquet is what files are that say nothing else: leave the format out"
+        }
+        () if merge.own_rules.len() > OWN_RULES_MAX => "it has more than 16 rules of its owner's",
+        () if merge.own_rules.iter().any(|own| Dropped::RULES.contains(&&**own)) => {
+            "a rule of its owner's has the name of one of Baler's"
+        }
+        () if says_nothing(spec) => "a column, rule or prefix has no name",
+        () if says_too_much(spec) => "a column, rule or prefix has a name of more than 1,000 bytes",
         () if is_in_sight(&spec.replaced) => {
             "replaced files can be kept only below a folder whose name begins with . or _, or under another URL"
         }
@@ -174,7 +191,10 @@ fn texts(spec: &TableSpec) -> impl Iterator<Item = &str> {
         spec.tenant.as_ref(),
         spec.shard.as_ref(),
     ];
-    let all = sort.chain(key).chain(columns.into_iter().flatten());
+    let all = sort
+        .chain(key)
+        .chain(&merge.own_rules)
+        .chain(columns.into_iter().flatten());
     all.map(AsRef::as_ref)
 }
 
@@ -182,6 +202,7 @@ fn texts(spec: &TableSpec) -> impl Iterator<Item = &str> {
 fn difference(known: &TableSpec, wanted: &TableSpec) -> Option<&'static str> {
     match () {
         () if known.catalog != wanted.catalog => Some("where its files come from"),
+        () if known.merge.format != wanted.merge.format => Some("its files' format"),
         () if known.merge.sort != wanted.merge.sort => Some("its sort key"),
         () if known.merge.rule != wanted.merge.rule => Some("its key or version column"),
         () => None,

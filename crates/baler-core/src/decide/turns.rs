@@ -132,7 +132,9 @@ impl<'s> Turns<'s> {
 
     fn tables(&self) -> impl Iterator<Item = (&TableName, &Table)> {
         let tables = self.seen.tables.iter();
-        tables.filter(|(name, _)| !self.seen.is_paused(name) && self.scope.covers_table(name))
+        tables.filter(|(name, table)| {
+            !self.seen.is_paused(name) && self.scope.covers_table(name) && self.scope.knows(&table.spec.merge)
+        })
     }
 
     /// First those after the one that was planned last: in any fixed order the first ones, while files keep arriving

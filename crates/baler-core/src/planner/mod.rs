@@ -2,6 +2,7 @@
 //! in `laws`.
 
 mod leveled;
+mod owner;
 mod size_tiered;
 mod time_window;
 
@@ -38,6 +39,7 @@ mod time_window_tests;
 mod worlds;
 
 pub use leveled::LeveledPolicy;
+pub use owner::OwnerPolicy;
 pub use size_tiered::SizeTieredPolicy;
 pub use time_window::TimeWindowPolicy;
 
@@ -147,6 +149,8 @@ pub enum Verdict {
     WaitsForBusy,
     /// It failed together with another file: the two share no job, and at most one of them is taken at a time.
     KeptApart,
+    /// The table's owner has a policy of his own, which is asked elsewhere.
+    LeftToOwner,
     /// It has been merged with all that it could be merged with: merging again would change nothing.
     MergedBefore,
 }
@@ -180,6 +184,7 @@ impl fmt::Display for Verdict {
             }
             Self::WaitsForBusy => f.write_str("waits for files that are being merged now"),
             Self::KeptApart => f.write_str("kept apart from a file that it failed together with"),
+            Self::LeftToOwner => f.write_str("left to the policy of the table's owner"),
             Self::MergedBefore => f.write_str("merged before with all that it could be merged with"),
         }
     }
@@ -200,6 +205,7 @@ fn policy(spec: &TableSpec) -> Box<dyn Policy + '_> {
         PolicySpec::Leveled(settings) => Box::new(LeveledPolicy::new(settings)),
         PolicySpec::SizeTiered(settings) => Box::new(SizeTieredPolicy::new(settings)),
         PolicySpec::TimeWindow(settings) => Box::new(TimeWindowPolicy::new(settings)),
+        PolicySpec::Owner => Box::new(OwnerPolicy),
     }
 }
 

@@ -33,7 +33,7 @@ impl PolicySettings {
     /// A known policy, with what was said now. Windows wait for as long as rows may be late.
     pub(super) fn altered(&self, known: &Policy, lateness: Option<Millis>) -> Result<Policy, Usage> {
         let policy = match self.policy {
-            Some(wanted) if wanted != kind(known) => fresh(wanted),
+            Some(wanted) if Some(wanted) != kind(known) => fresh(wanted),
             _ => known.clone(),
         };
         match policy {
@@ -48,12 +48,14 @@ impl PolicySettings {
     }
 }
 
-fn kind(policy: &Policy) -> PolicyArg {
-    match policy {
+/// A policy of the owner's cannot be typed.
+fn kind(policy: &Policy) -> Option<PolicyArg> {
+    Some(match policy {
         Policy::Leveled(_) => PolicyArg::Leveled,
         Policy::SizeTiered(_) => PolicyArg::SizeTiered,
         Policy::TimeWindow(_) => PolicyArg::TimeWindow,
-    }
+        Policy::Owner => return None,
+    })
 }
 
 fn fresh(policy: PolicyArg) -> Policy {

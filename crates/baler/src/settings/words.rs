@@ -39,6 +39,7 @@ pub fn describe_rule(merge: &MergeSpec) -> String {
 pub fn describe_table(spec: &TableSpec) -> String {
     let merge = &spec.merge;
     let mut words = vec![describe_rule(merge)];
+    words.extend(merge.format.as_ref().map(|name| format!("format {name}")));
     words.extend(merge.row_time.as_ref().map(|column| format!("row time {column}")));
     words.extend(
         spec.retention
@@ -70,6 +71,7 @@ fn describe_policy(policy: &Policy) -> Option<String> {
     match policy {
         Policy::Leveled(_) => None,
         Policy::SizeTiered(_) => Some("merged by size".to_owned()),
+        Policy::Owner => Some("merged as its owner's policy says".to_owned()),
         Policy::TimeWindow(settings) => Some(format!("merged in windows of {}", length(settings.window))),
     }
 }

@@ -15,6 +15,7 @@ mod admission;
 mod agenda;
 mod pausing;
 mod pressure;
+mod proposing;
 mod queue;
 mod routing;
 mod shards;

@@ -2,10 +2,12 @@
 
 use super::fixtures::*;
 use super::story::{Story, Told, given};
+use crate::event::Event;
 use crate::file::Digest;
 use crate::ids::{JobId, RangeId};
 use crate::job::{Copied, Dropped, Finished, InputRead};
 use crate::request::{Finish, Request};
+use crate::table::{Catalog, MergeSpec, Rule, TableSpec};
 
 fn merging(table: &str) -> Story {
     given([added(table, ["a", "b"]), planned(table, 0, ["a", "b"]), leased(0)])
@@ -32,6 +34,50 @@ fn proof_refuses_a_lost_doubled_or_changed_row() {
     refused(|f| f.outputs[0].rows += 1, "rows read");
     refused(|f| f.outputs[0].digest = Digest(7), "digest");
     refused(|f| f.outputs.clear(), "rows read");
+}
+
+#[test]
+fn rows_that_a_rule_of_the_owners_drops_or_changes_are_declared_under_its_name() {
+    let told = |rules: &[&str], drops: Dropped| {
+        let spec = spec(Catalog::Native, Rule::KeepAll);
+        let merge = MergeSpec {
+            own_rules: rules.iter().map(|rule| (*rule).into()).collect(),
+            ..MergeSpec::clone(&spec.merge)
+        };
+        let spec = TableSpec {
+            merge: merge.into(),
+            ..TableSpec::clone(&spec)
+        };
+        let created = Event::TableCreated {
+            table: "owned".into(),
+            spec: spec.into(),
+        };
+        let events = [
+            added("owned", ["a", "b"]),
+            planned("owned", 0, ["a", "b"]),
+            leased(0),
+        ];
+        let story = given([created].into_iter().chain(events));
+        let mut finish = finish(story.job(0), &story.attempt(0));
+        let output = &mut finish.finished.outputs[0];
+        output.rows -= drops.rows;
+        output.digest = Digest(output.digest.0.wrapping_sub(drops.digest.0));
+        finish.finished.drops = vec![drops];
+        story.when(Request::Finish(finish))
+    };
+    let dropped = |rows, digest| Dropped {
+        rule: "hide".into(),
+        rows,
+        digest: Digest(digest),
+    };
+    told(&[], dropped(2, 5)).not_proved("which the job does not have");
+    told(&["other"], dropped(2, 5)).not_proved("which the job does not have");
+    let committed = |told: Told| told.go_on().live("owned").len() == 1;
+    assert!(committed(told(&["hide"], dropped(2, 5))));
+    assert!(
+        committed(told(&["hide"], dropped(0, u128::MAX - 4))),
+        "a changed row"
+    );
 }
 
 /// All rows of the first input, copied as bytes.
