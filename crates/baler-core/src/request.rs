@@ -263,9 +263,9 @@ pub struct Scope {
     pub levels: Option<RangeInclusive<Level>>,
     /// Only jobs with at most so many input bytes.
     pub max_job_bytes: Option<u64>,
-    /// Only files of these formats; of Baler's own where nothing is said.
+    /// Only files of these formats.
     #[serde(default)]
-    pub formats: Option<BTreeSet<Arc<str>>>,
+    pub formats: Formats,
     /// Only these partitions.
     pub partitions: Option<BTreeSet<Partition>>,
     /// Plan no more input bytes than this.
@@ -274,7 +274,28 @@ pub struct Scope {
     pub jobs_left: Option<usize>,
 }
 
+/// The formats that a worker knows. Whoever says nothing knows Baler's own and no other: a file of another one would look
+/// damaged to it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Formats {
+    /// Baler's own.
+    #[default]
+    Parquet,
+    /// These, by their names.
+    Only(BTreeSet<Arc<str>>),
+    /// Every one: for those who do not merge.
+    Any,
+}
+
 impl Scope {
+    /// Everything there is.
+    pub fn everything() -> Self {
+        Self {
+            formats: Formats::Any,
+            ..Self::default()
+        }
+    }
+
     /// Whether a job of this table and partition is inside.
     pub fn covers(&self, table: &TableName, partition: &Partition) -> bool {
         self.covers_table(table)
@@ -293,8 +314,9 @@ impl Scope {
     /// Whether files that are merged so are of a format that the worker knows.
     pub fn knows(&self, merge: &MergeSpec) -> bool {
         match &self.formats {
-            None => merge.format.is_none(),
-            Some(only) => only.contains(merge.format()),
+            Formats::Parquet => merge.format.is_none(),
+            Formats::Only(these) => these.contains(merge.format()),
+            Formats::Any => true,
         }
     }
 

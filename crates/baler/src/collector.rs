@@ -9,13 +9,13 @@ use baler_core::garbage::{Garbage, Leftover, Stage};
 use baler_core::request::{Grace, Reply, Request};
 use baler_core::state::State;
 use baler_core::table::Replaced;
-use baler_core::time::Millis;
+use baler_core::time::{Millis, StoreTime};
 use futures::{StreamExt, stream};
 use serde::Serialize;
 
 use crate::depot::{Aside, Deleted, Deletion, ToSetAside};
 use crate::report::NamedReason;
-use crate::root::{Root, machine_now};
+use crate::root::Root;
 
 /// What a collection did, or would do.
 #[derive(Clone, Debug, Default, Serialize)]
@@ -82,7 +82,7 @@ async fn set_aside(root: &Root) -> Result<Vec<String>> {
 /// Sweeps ended attempts and deletes what is due.
 pub async fn collect(root: &Root, grace: Grace) -> Result<Collected> {
     let put_back = set_aside(root).await?;
-    if grace == Grace::Kept && would_be_ripe(&root.replica.state()) {
+    if grace == Grace::Kept && would_be_ripe(&root.replica.state(), root.now()) {
         root.replica.submit(Request::Tick).await?;
     }
     sweep(root, grace).await?;
@@ -98,8 +98,7 @@ pub async fn collect(root: &Root, grace: Grace) -> Result<Collected> {
 /// Whether, by this machine's clock, a grace period is over that the state's time has not seen end. Only then is it
 /// worth an entry to ask the store for the present. When the last entry was written is not in the state yet: it was not
 /// before the state's time.
-fn would_be_ripe(state: &State) -> bool {
-    let now = machine_now();
+fn would_be_ripe(state: &State, now: StoreTime) -> bool {
     let over = |since, table: &_| {
         let table = state.tables.get(table);
         let length = table.map_or(Millis(0), |table| table.spec.grace);

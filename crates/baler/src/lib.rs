@@ -6,7 +6,9 @@ pub mod cli;
 pub mod commands;
 pub mod settings;
 
-#[cfg(all(feature = "http", feature = "parquet"))]
+pub mod embed;
+
+#[cfg(feature = "http")]
 pub mod api;
 
 #[cfg(feature = "parquet")]
@@ -20,18 +22,17 @@ pub mod desk;
 pub mod discovery;
 pub mod estimate;
 pub mod folder;
-#[cfg(feature = "parquet")]
+pub mod merge;
 pub mod metrics;
+pub mod owner;
 pub mod root;
 #[cfg(feature = "parquet")]
 pub mod run;
 pub mod site;
-#[cfg(feature = "parquet")]
 pub mod station;
 pub mod store;
 pub mod upkeep;
 pub mod watch;
-#[cfg(feature = "parquet")]
 pub mod worker;
 
 #[cfg(feature = "cli")]

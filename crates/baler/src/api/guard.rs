@@ -33,12 +33,15 @@ impl Bearer {
     pub fn read(path: &Path) -> Result<Self> {
         let text = std::fs::read_to_string(path);
         let text = text.with_context(|| format!("--token-file {} cannot be read", path.display()))?;
-        let token = text.trim();
+        Self::new(text.trim()).with_context(|| format!("--token-file {}", path.display()))
+    }
+
+    /// Checks one.
+    pub fn new(token: &str) -> Result<Self> {
         if token.len() < TOKEN_BYTES_MIN || !token.chars().all(|c| c.is_ascii_graphic()) {
             bail!(
-                "--token-file {}: a token is at least {TOKEN_BYTES_MIN} printable ASCII characters without spaces, as \
-                 `openssl rand -hex 32` makes them",
-                path.display()
+                "a token is at least {TOKEN_BYTES_MIN} printable ASCII characters without spaces, as \
+                 `openssl rand -hex 32` makes them"
             );
         }
         Ok(Self(token.to_owned()))

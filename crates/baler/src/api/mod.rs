@@ -9,6 +9,7 @@
 //! | `GET /healthz`, `GET /metrics` | machines | whether it can commit; figures |
 
 mod answer;
+#[cfg(feature = "parquet")]
 mod files;
 mod guard;
 mod listening;
@@ -71,12 +72,14 @@ impl Api {
 
     /// All of it, for programs that answer other requests too.
     pub fn router(self: Arc<Self>) -> Router {
-        Router::new()
+        let router = Router::new();
+        #[cfg(feature = "parquet")]
+        let router = router.route("/v1/files", post(files::add));
+        router
             .route(protocol::HELLO, get(work::hello))
             .route(protocol::POLL, post(work::poll))
             .route(protocol::RENEW, post(work::renew))
             .route(protocol::REWATCH, post(work::rewatch))
-            .route("/v1/files", post(files::add))
             .route("/v1/status", get(looking::status))
             .route("/v1/jobs", get(looking::jobs))
             .route("/metrics", get(looking::metrics))

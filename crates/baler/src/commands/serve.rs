@@ -12,6 +12,7 @@ use super::compact::drain_on_interrupt;
 use crate::api::{Api, Bearer};
 use crate::cli::ServeArgs;
 use crate::desk::{Offer, OwnDesk};
+use crate::merge::Merges;
 use crate::metrics::{Board, WorkerFigures};
 use crate::report::ProgressView;
 use crate::root::Root;
@@ -85,6 +86,7 @@ pub(super) fn embedded(
     let hands = Hands {
         desk: Arc::new(desk),
         site: station.root.site.clone(),
+        merges: Merges::default(),
         threads: merging.threads,
         memory_bytes: merging.memory_bytes,
         range_bytes: merging.range_bytes,

@@ -16,6 +16,7 @@ use super::serve::{embedded, show, shown_worker};
 use crate::api::{Bearer, WorkerApi};
 use crate::cli::WorkerArgs;
 use crate::desk::{Desk, Offer, RemoteDesk};
+use crate::merge::Merges;
 use crate::metrics::Board;
 use crate::report::ProgressView;
 use crate::root::Root;
@@ -122,6 +123,7 @@ async fn through_coordinators(
     let hands = Hands {
         desk: desk.clone(),
         site,
+        merges: Merges::default(),
         threads: merging.threads,
         memory_bytes: merging.memory_bytes,
         range_bytes: merging.range_bytes,

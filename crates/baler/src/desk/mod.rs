@@ -16,7 +16,7 @@ mod words;
 
 pub use leases::{End, Held, Holding, Leases};
 pub use own::OwnDesk;
-#[cfg(all(feature = "http", feature = "parquet"))]
+#[cfg(feature = "http")]
 pub(crate) use own::assign;
 #[cfg(feature = "http")]
 pub use remote::{Client, Coordinator, RemoteDesk};

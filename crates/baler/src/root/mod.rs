@@ -6,6 +6,7 @@ mod tables;
 
 pub use tables::{PLAIN_TABLE, is_native, known, tables};
 
+use std::fmt;
 use std::sync::Arc;
 use std::time::SystemTime;
 
@@ -35,19 +36,57 @@ pub struct Root {
     pub site: Site,
     /// Its state.
     pub replica: Replica,
+    clock: Clock,
+}
+
+/// A wall clock: for estimates and courtesies only, nothing is decided by it.
+#[derive(Clone)]
+pub struct Clock(Arc<dyn Fn() -> SystemTime + Send + Sync>);
+
+impl Clock {
+    /// One that says this.
+    pub fn new(now: impl Fn() -> SystemTime + Send + Sync + 'static) -> Self {
+        Self(Arc::new(now))
+    }
+
+    /// The present, as it says.
+    pub fn now(&self) -> StoreTime {
+        store_time((self.0)())
+    }
+}
+
+impl Default for Clock {
+    /// This machine's.
+    fn default() -> Self {
+        Self::new(SystemTime::now)
+    }
+}
+
+impl fmt::Debug for Clock {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Clock")
+    }
 }
 
 /// The present on this machine's clock. For estimates and courtesies only: nothing is decided by it.
 pub fn machine_now() -> StoreTime {
-    let since = SystemTime::now()
-        .duration_since(SystemTime::UNIX_EPOCH)
-        .unwrap_or_default();
+    store_time(SystemTime::now())
+}
+
+fn store_time(now: SystemTime) -> StoreTime {
+    let since = now.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     StoreTime {
         unix_ms: u64::try_from(since.as_millis()).unwrap_or(u64::MAX),
     }
 }
 
 impl Root {
+    /// An open root on this machine's clock.
+    pub fn new(site: Site, replica: Replica) -> Self {
+        let clock = Clock::default();
+        Self { site, replica, clock }
+    }
+
     /// Opens a root that Baler knows, without ever writing.
     pub async fn open_to_read(location: &Location) -> Result<Self> {
         Self::open_known(location, Access::ReadOnly, &TableSettings::unsaid()).await
@@ -83,17 +122,14 @@ impl Root {
             }
             _ => None,
         };
-        Ok(Self {
-            site: Site { root: depot, source },
-            replica,
-        })
+        Ok(Self::new(Site { root: depot, source }, replica))
     }
 
     /// Opens the root that a `compact` of `location` works on, and makes it one if it is none.
     pub async fn open_for_compaction(location: &Location, settings: &TableSettings) -> Result<Self> {
         let Sited { site, catalog, known } = siting::to_compact(location, settings).await?;
         let replica = create_replica(&site.root).await?;
-        let root = Self { site, replica };
+        let root = Self::new(site, replica);
         if root.is_native() {
             settings.refuse_on_native(&root.site.root)?;
             return Ok(root);
@@ -155,6 +191,17 @@ impl Root {
             Reply::Refused(refusal) => bail!("{refusal}"),
             _ => Ok(()),
         }
+    }
+
+    /// With another wall clock than this machine's.
+    #[must_use]
+    pub fn with_clock(self, clock: Clock) -> Self {
+        Self { clock, ..self }
+    }
+
+    /// The present on its wall clock.
+    pub fn now(&self) -> StoreTime {
+        self.clock.now()
     }
 
     /// The journal's id.

@@ -97,7 +97,7 @@ impl Root {
         let replaced = replacing::choose(&site.root, &expected.catalog, replaced).await?;
         let spec = Arc::new(spec(replaced)?);
         let replica = create_replica(&site.root).await?;
-        let root = Self { site, replica };
+        let root = Self::new(site, replica);
         let exists = root.replica.state().tables.contains_key(name);
         match root.begin_table(name, spec).await? {
             Reply::Refused(refusal @ Refusal::TableDiffers { .. }) => {

@@ -103,6 +103,11 @@ pub struct Merging {
 }
 
 impl Merging {
+    /// As much of this machine as is good where nothing is said.
+    pub fn of_this_machine() -> Result<Self, Usage> {
+        Self::new(None, None, 1 << 30, 1 << 30)
+    }
+
     /// Checks what is wanted; what is not said fits this machine. Memory is for all attempts together.
     pub fn new(
         workers: Option<usize>,

@@ -8,10 +8,9 @@
 //!                              └── watch: signs of life, silent workers let go, silent watchers taken over
 //! ```
 
+#[cfg(feature = "parquet")]
 mod rescan;
 mod upkeep;
-
-pub use rescan::RescanSettings;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -21,12 +20,35 @@ use anyhow::{Result, anyhow};
 use tokio::sync::Notify;
 use tokio::task::{JoinError, JoinSet};
 
+use crate::owner::{Committer, Owners, Proposer};
 use crate::root::Root;
 use crate::watch::Watch;
 use crate::worker::{Endless, Works};
 
 /// How soon it is noticed that the process is to stop.
 const STOP_CHECK: Duration = Duration::from_millis(50);
+
+/// How new files are looked for.
+#[derive(Clone, Debug)]
+pub struct RescanSettings {
+    /// How often; `None` for never.
+    pub every: Option<Duration>,
+    /// Younger files wait.
+    pub settle: Duration,
+    /// Files of other journals are ordinary inputs.
+    pub adopt_foreign: bool,
+}
+
+impl RescanSettings {
+    /// Nobody looks: files are handed over.
+    pub fn never() -> Self {
+        Self {
+            every: None,
+            settle: Duration::ZERO,
+            adopt_foreign: false,
+        }
+    }
+}
 
 /// A process with a replica.
 #[derive(Debug)]
@@ -39,6 +61,8 @@ pub struct Station {
     pub rescan: RescanSettings,
     /// Has it look for new files now.
     pub nudge: Arc<Notify>,
+    /// Catalogs and policies of the tables' owners that it can reach.
+    pub owners: Owners,
     /// Once set, it ends soon.
     pub drain: Arc<AtomicBool>,
 }
@@ -51,8 +75,15 @@ impl Station {
             root,
             rescan,
             nudge: Arc::default(),
+            owners: Owners::default(),
             drain,
         }
+    }
+
+    /// With catalogs and policies of the tables' owners.
+    #[must_use]
+    pub fn with_owners(self, owners: Owners) -> Self {
+        Self { owners, ..self }
     }
 
     /// Goes on until it is asked to stop. The worker ends first, so that what it still has to say is heard; `front`, the
@@ -111,9 +142,14 @@ impl Station {
 
     fn begin_work(self: &Arc<Self>) -> JoinSet<()> {
         let mut work = JoinSet::new();
-        let (looking, keeping) = (self.clone(), self.clone());
+        #[cfg(feature = "parquet")]
+        let looking = self.clone();
+        let (keeping, committing, proposing) = (self.clone(), self.clone(), self.clone());
+        #[cfg(feature = "parquet")]
         work.spawn(async move { looking.look_for_new_files().await });
         work.spawn(async move { keeping.keep_house().await });
+        work.spawn(async move { Committer::of(&committing).run().await });
+        work.spawn(async move { Proposer::of(&proposing).run().await });
         work
     }
 

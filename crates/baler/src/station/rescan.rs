@@ -16,17 +16,6 @@ use crate::watch::jittered;
 /// After a listing under which the state changed, or that failed, the next one comes this soon.
 const AGAIN: Duration = Duration::from_secs(5);
 
-/// How new files are looked for.
-#[derive(Clone, Debug)]
-pub struct RescanSettings {
-    /// How often; `None` for never.
-    pub every: Option<Duration>,
-    /// Younger files wait.
-    pub settle: Duration,
-    /// Files of other journals are ordinary inputs.
-    pub adopt_foreign: bool,
-}
-
 impl Station {
     /// Lists at once, and then now and then, or when it is nudged.
     pub(super) async fn look_for_new_files(&self) {

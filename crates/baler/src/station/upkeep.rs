@@ -39,14 +39,14 @@ impl Station {
     async fn tidy_up(&self, due: &mut Due) -> Result<()> {
         collector::clear_sight(&self.root).await?;
         if due.store_is_due(
-            scheduler::backed_off_for(&self.root.replica.state(), &Scope::default())
+            scheduler::backed_off_for(&self.root.replica.state(), &Scope::everything())
                 .map(|wait| Duration::from_millis(wait.0)),
         ) {
             upkeep::tell_the_time(&self.root).await?;
         }
         if due.is_due(Chore::Ageing) {
             let tables = self.root.tables(None)?;
-            upkeep::ask_for_the_present(&self.root, &tables, &Scope::default()).await?;
+            upkeep::ask_for_the_present(&self.root, &tables, &Scope::everything()).await?;
         }
         if due.is_due(Chore::Collecting) {
             let tables = self.root.tables(None)?;

@@ -6,7 +6,7 @@ use baler_core::planner;
 use baler_core::request::{Request, Scope};
 use baler_core::state::Table;
 
-use crate::root::{Root, machine_now};
+use crate::root::Root;
 
 /// Where by this machine's clock something has grown old enough to be merged, empty entries tell the state the time.
 pub async fn ask_for_the_present(root: &Root, tables: &[(TableName, Table)], scope: &Scope) -> Result<()> {
@@ -23,7 +23,7 @@ pub async fn ask_for_the_present(root: &Root, tables: &[(TableName, Table)], sco
         });
         jobs.sum::<usize>()
     };
-    if jobs_at(state.time) == 0 && jobs_at(machine_now()) > 0 {
+    if jobs_at(state.time) == 0 && jobs_at(root.now()) > 0 {
         tell_the_time(root).await?;
     }
     Ok(())

@@ -8,7 +8,7 @@ use baler_core::request::{Expired, Reply, Request};
 use baler_core::state::{State, Table};
 use baler_core::time::StoreTime;
 
-use crate::root::{Root, machine_now};
+use crate::root::Root;
 
 /// Drops what is past its retention in these tables.
 pub async fn apply_retention(root: &Root, tables: &[(TableName, Table)]) -> Result<Expired> {
@@ -31,7 +31,7 @@ pub async fn apply_retention(root: &Root, tables: &[(TableName, Table)]) -> Resu
 async fn drop_expired(root: &Root, table: &TableName) -> Result<Option<Expired>> {
     let state = root.replica.state();
     if !would_drop(&state, table, state.time) {
-        if !would_drop(&state, table, machine_now()) {
+        if !would_drop(&state, table, root.now()) {
             return Ok(None);
         }
         // The state's time stands still on an idle root: the entry after this one carries the present.

@@ -13,7 +13,6 @@ mod others;
 mod remote;
 mod workers;
 
-#[cfg(any(feature = "http", feature = "parquet"))]
 pub(crate) use granting::jittered;
 pub use remote::{Seen, Verdict};
 pub use workers::{WorkerSeen, Workers};

@@ -165,6 +165,7 @@ impl Attempt {
             journal: self.hands.desk.journal(),
             catalog: self.assignment.catalog.clone(),
             grant: self.grant().clone(),
+            merge: self.hands.merges.of(self.grant().job.merge.format()),
             threads: self.hands.threads,
             memory_bytes: self.hands.memory_bytes,
         }

@@ -12,12 +12,12 @@ use anyhow::{Context, Result, bail};
 use baler_core::ids::JournalId;
 use baler_core::request::Grant;
 use baler_core::table::Catalog;
-use baler_merge::Progress as _;
 use serde::{Deserialize, Serialize};
 
 use super::engine::{self, MergeEnd, Order};
 use super::meter::Meter;
 use crate::desk::{Held, Leases, Progress};
+use crate::merge::Merges;
 use crate::report::ProgressView;
 use crate::root::Root;
 use crate::store::OutputSettings;
@@ -121,7 +121,7 @@ fn listen(child: &mut Child, order: &str, meter: &Meter) -> io::Result<Option<Me
                 told = now;
             }
         }
-        if meter.cancelled() {
+        if meter.is_cancelled() {
             return Ok(Some(MergeEnd::Stopped));
         }
     }
@@ -162,6 +162,7 @@ async fn merge(order: ChildOrder, held: &Arc<Held>) -> MergeEnd {
         site: root.site,
         journal: order.journal,
         catalog: order.catalog,
+        merge: Merges::default().of(order.grant.job.merge.format()),
         grant: order.grant,
         threads: order.threads,
         memory_bytes: order.memory_bytes,

@@ -1,27 +1,25 @@
-//! From a grant to the merge engine and back: inputs opened in the version that was planned, outputs staged under the
+//! From a grant to a merge and back: inputs opened in the version that was planned, outputs staged under the
 //! attempt's own folder, and errors sorted by who is to blame.
 
 use std::sync::Arc;
 
 use baler_core::event::Quarantined;
-use baler_core::file::{Digest, File, FilePath, Identity};
+use baler_core::file::{File, FilePath, Identity};
 use baler_core::ids::{JournalId, RangeId};
-use baler_core::job::{Copied, Dropped, Finished, InputRead, Output, Range};
-use baler_core::positions::Positions;
+use baler_core::job::{Finished, Output, Range};
 use baler_core::request::Grant;
 use baler_core::table::Catalog;
-use baler_merge::{Budget, Input, MergeError, Report};
 use futures::{StreamExt, TryStreamExt, stream};
 use serde::{Deserialize, Serialize};
 use tokio::task::JoinError;
 
+use super::bench::AttemptBench;
 use super::meter::Meter;
-use super::sink::AttemptSink;
-use crate::depot::{Depot, DepotError, InputError};
+use crate::depot::{Depot, DepotError, Input, InputError};
 use crate::desk::Phase;
 use crate::folder::advice;
+use crate::merge::{Merge, MergeFault, Merged, Work};
 use crate::site::Site;
-use crate::spec;
 
 /// What to merge, and with what.
 pub(super) struct Order {
@@ -29,6 +27,7 @@ pub(super) struct Order {
     pub(super) journal: JournalId,
     pub(super) catalog: Catalog,
     pub(super) grant: Grant,
+    pub(super) merge: Arc<dyn Merge>,
     pub(super) threads: usize,
     pub(super) memory_bytes: u64,
 }
@@ -95,7 +94,7 @@ pub(super) async fn merge(order: Order, meter: Arc<Meter>) -> MergeEnd {
         tokio::task::spawn_blocking(move || merge_opened(&order, &inputs, &meter))
     };
     match merging.await {
-        Ok(Ok(report)) => after_merge(&order, &report).await,
+        Ok(Ok(merged)) => after_merge(&order, merged).await,
         Ok(Err(error)) => blame(&order, error).await,
         Err(panic) => panicked(&panic),
     }
@@ -121,7 +120,7 @@ pub(super) async fn open_inputs(
         #[cfg(debug_assertions)]
         super::hook::die_of(&file.path);
         match order.site.depot_of(&file.path).open_input(file).await {
-            Ok(input) => inputs.push(spec::input_for_engine(input)),
+            Ok(input) => inputs.push(input),
             Err(InputError::Gone { .. } | InputError::Changed { .. }) => {
                 changed.push(charge(file, "gone or overwritten"));
             }
@@ -134,38 +133,34 @@ pub(super) async fn open_inputs(
     }
 }
 
-fn merge_opened(order: &Order, inputs: &[Arc<dyn Input>], meter: &Arc<Meter>) -> Result<Report, MergeError> {
-    let attempt = order.grant.attempt();
-    let spill = order
-        .site
-        .root
-        .scratch(&attempt)
-        .map_err(|source| MergeError::Node {
-            doing: "making room for rows on disk",
-            source,
-        })?;
-    let budget = Budget {
+fn merge_opened(
+    order: &Arc<Order>,
+    inputs: &[Arc<dyn Input>],
+    meter: &Arc<Meter>,
+) -> Result<Merged, MergeFault> {
+    let bench = AttemptBench::new(order.clone(), meter.clone());
+    order.merge.merge(&Work {
+        job: &order.grant.job,
+        span: order.grant.span(),
+        inputs,
+        threads: order.threads,
         memory_bytes: order
             .memory_bytes
             .saturating_sub(order.site.root.output_bytes_held()),
-        threads: order.threads,
-    };
-    let spec = spec::for_engine(&order.grant.job);
-    let span = spec::span_for_engine(order.grant.span());
-    let mut sink = AttemptSink::new(order, meter.clone());
-    baler_merge::merge_range(inputs, &spec, &span, budget, spill.path(), &mut sink, &**meter)
+        bench: &bench,
+    })
 }
 
 /// The inputs are looked at only now, so that nothing that changed during the merge goes unseen. While other ranges are
 /// to come it would be too early: one look after the last of them says it for all.
-async fn after_merge(order: &Order, report: &Report) -> MergeEnd {
+async fn after_merge(order: &Order, merged: Merged) -> MergeEnd {
     let inputs_now = match order.is_last() {
         true => look_again(order).await.map(Some),
         false => Ok(None),
     };
     match inputs_now {
         Ok(inputs_now) => MergeEnd::Merged {
-            finished: finished(order, report),
+            finished: finished(order, merged),
             inputs_now,
         },
         Err(ending) => ending,
@@ -198,9 +193,9 @@ async fn versions_now(order: &Order) -> Result<Vec<Option<Identity>>, DepotError
 }
 
 /// An input that is not what it was is nobody's fault, whatever the engine says of it.
-pub(super) async fn blame(order: &Order, error: MergeError) -> MergeEnd {
+pub(super) async fn blame(order: &Order, error: MergeFault) -> MergeEnd {
     let inputs = &order.grant.job.inputs;
-    if matches!(error, MergeError::Input { .. } | MergeError::Read { .. }) {
+    if matches!(error, MergeFault::Input { .. } | MergeFault::Read { .. }) {
         let changed: Vec<Quarantined> = match versions_now(order).await {
             Ok(now) => inputs
                 .iter()
@@ -215,7 +210,7 @@ pub(super) async fn blame(order: &Order, error: MergeError) -> MergeEnd {
         }
     }
     match error {
-        MergeError::Input { culprits, reason } => {
+        MergeFault::Input { culprits, reason } => {
             let culprits = culprits.into_iter().filter_map(|index| inputs.get(index));
             let culprits = culprits.map(|file| charge(file, &reason)).collect();
             MergeEnd::InputFault {
@@ -223,7 +218,7 @@ pub(super) async fn blame(order: &Order, error: MergeError) -> MergeEnd {
                 culprits,
             }
         }
-        MergeError::Read { input, source } => {
+        MergeFault::Read { input, source } => {
             let name = inputs
                 .get(input)
                 .map_or_else(String::new, |file| file.path.to_string());
@@ -231,15 +226,15 @@ pub(super) async fn blame(order: &Order, error: MergeError) -> MergeEnd {
             fault(order.site.inbox(), error)
         }
         // The system's own errors carry its number; what a store says comes without.
-        MergeError::Node { doing, source } if source.raw_os_error().is_none() => {
+        MergeFault::Node { doing, source } if source.raw_os_error().is_none() => {
             fault(&order.site.root, format!("{doing} failed: {source}"))
         }
-        MergeError::Node { doing, source } => {
+        MergeFault::Node { doing, source } => {
             MergeEnd::NodeFault(format!("{doing} failed: {source}{}", advice(&source)))
         }
-        MergeError::Cancelled => MergeEnd::Stopped,
-        MergeError::Spec(error) => MergeEnd::Impossible(error),
-        MergeError::Proof(error) => MergeEnd::InputFault {
+        MergeFault::Cancelled => MergeEnd::Stopped,
+        MergeFault::Spec(error) => MergeEnd::Impossible(error),
+        MergeFault::Proof(error) => MergeEnd::InputFault {
             error,
             culprits: vec![],
         },
@@ -254,40 +249,25 @@ fn charge(file: &File, reason: &str) -> Quarantined {
     }
 }
 
-fn finished(order: &Order, report: &Report) -> Finished {
+fn finished(order: &Order, merged: Merged) -> Finished {
     let attempt = order.grant.attempt();
     let job = &order.grant.job;
-    let outputs = report.outputs.iter().map(|output| Output {
+    let outputs = merged.outputs.into_iter().map(|output| Output {
         part: output.part,
         path: job.output_path(&order.catalog, order.journal, &attempt, output.part),
         bytes: output.bytes,
         rows: output.rows,
-        copied: output.rows_copied,
-        digest: spec::digest_of(output.digest),
-        checksum: Digest(output.checksum),
-        keys: output.keys.as_ref().map(spec::key_range_of),
-        times: output.times.map(spec::times_of),
-    });
-    let reads = report.inputs.iter().map(|input| InputRead {
-        rows: input.rows_read,
-        copied: input.rows_copied,
-        digest: spec::digest_of(input.digest),
-        positions: Some(Positions::from_number(input.positions.number())),
-    });
-    let drops = report.drops.iter().map(|dropped| Dropped {
-        rule: spec::rule_of(dropped.rule).into(),
-        rows: dropped.rows,
-        digest: spec::digest_of(dropped.digest),
+        copied: output.copied,
+        digest: output.digest,
+        checksum: output.checksum,
+        keys: output.keys,
+        times: output.times,
     });
     Finished {
         token: attempt.token,
         outputs: outputs.collect(),
-        reads: reads.collect(),
-        drops: drops.filter(|drop| drop.rows > 0).collect(),
-        copied: (report.copied.rows > 0).then(|| Copied {
-            rows: report.copied.rows,
-            read: spec::digest_of(report.copied.read),
-            written: spec::digest_of(report.copied.written),
-        }),
+        reads: merged.reads,
+        drops: merged.drops,
+        copied: merged.copied,
     }
 }

@@ -10,6 +10,7 @@ use super::attempt::{Attempt, Outcome};
 use super::child::Isolation;
 use super::endless::Works;
 use crate::desk::{Assignment, Desk, DeskError, Word};
+use crate::merge::Merges;
 use crate::report::ProgressView;
 use crate::site::Site;
 
@@ -20,6 +21,8 @@ pub struct Hands {
     pub desk: Arc<dyn Desk>,
     /// Where the files lie.
     pub site: Site,
+    /// The formats it knows.
+    pub merges: Merges,
     /// Threads for each merge.
     pub threads: usize,
     /// Memory for each merge.

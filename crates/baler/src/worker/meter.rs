@@ -5,7 +5,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use baler_core::request::Grant;
-use baler_merge::Progress;
 
 use crate::desk::{Held, Phase, Progress as Told};
 use crate::report::ProgressView;
@@ -59,7 +58,7 @@ impl Meter {
             self.enter(now.phase);
         }
         if now.rows > before.rows {
-            self.advanced(now.rows - before.rows, 0);
+            self.advanced(now.rows - before.rows);
         }
         if now.bytes > before.bytes {
             self.wrote(now.bytes - before.bytes);
@@ -100,14 +99,16 @@ impl Meter {
     }
 }
 
-impl Progress for Meter {
-    fn advanced(&self, rows: u64, _decoded_bytes: u64) {
+impl Meter {
+    /// So many rows were read.
+    pub(super) fn advanced(&self, rows: u64) {
         self.held.read(rows);
         let share = u128::from(self.bytes) * u128::from(rows) / u128::from(self.rows.max(1)) / 2;
         self.show(u64::try_from(share).unwrap_or(u64::MAX));
     }
 
-    fn cancelled(&self) -> bool {
+    /// Whether to stop.
+    pub(super) fn is_cancelled(&self) -> bool {
         self.drain.load(Ordering::Relaxed) || self.held.ended().is_some()
     }
 }

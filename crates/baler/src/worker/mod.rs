@@ -2,6 +2,7 @@
 //! moment, and another goes on from the journal.
 
 mod attempt;
+mod bench;
 pub mod child;
 mod cutting;
 mod endless;
@@ -11,7 +12,6 @@ mod hands;
 mod hook;
 mod meter;
 mod publishing;
-mod sink;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -27,6 +27,7 @@ use tokio::time::Instant;
 
 use crate::collector;
 use crate::desk::{Assignment, DeskError, Offer, OwnDesk};
+use crate::merge::Merges;
 use crate::report::{Cost, ProgressView};
 use crate::root::Root;
 use crate::settings::RunSettings;
@@ -86,6 +87,7 @@ impl Worker {
         let hands = Hands {
             desk: desk.clone(),
             site: root.site.clone(),
+            merges: Merges::default(),
             threads: settings.threads,
             memory_bytes: settings.memory_bytes,
             range_bytes: settings.range_bytes,

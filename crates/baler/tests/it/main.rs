@@ -13,6 +13,8 @@ mod fleet;
 mod keys;
 mod kills;
 mod ledger;
+#[cfg(feature = "http")]
+mod library;
 mod memory;
 #[cfg(feature = "http")]
 mod model;

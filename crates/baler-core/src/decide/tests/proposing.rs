@@ -6,7 +6,7 @@ use crate::event::Event;
 use crate::file::{File, Level};
 use crate::ids::{JobId, Partition, Sequence};
 use crate::job::Why;
-use crate::request::{Propose, Refusal, Reply, Request};
+use crate::request::{Formats, Propose, Refusal, Reply, Request};
 use crate::table::{Catalog, MergeSpec, Policy, Rule, TableSpec};
 
 const OWNED: &str = "owned";
@@ -153,17 +153,23 @@ fn only_workers_that_know_a_format_are_granted_its_jobs() {
         spec: spec.into(),
     };
     let story = given([created, added(OWNED, ["a", "b"]), added(NATIVE, ["c", "d"])]);
-    let granted = |formats: Option<&[&str]>| {
+    let granted = |formats: Formats| {
         let mut asked = poll(CHIEF, 8);
         let Request::Poll(ask) = &mut asked else {
             unreachable!()
         };
-        ask.scope.formats = formats.map(|names| names.iter().map(|name| (*name).into()).collect());
+        ask.scope.formats = formats;
         let story = story.clone().after(asked);
         let tables = story.state.jobs.values().map(|job| job.table.to_string());
         tables.collect::<Vec<String>>()
     };
-    assert_eq!(granted(None), [NATIVE], "whoever says nothing knows Parquet");
-    assert_eq!(granted(Some(&["kv"])), [OWNED]);
-    assert_eq!(granted(Some(&["kv", "parquet"])).len(), 2);
+    let only = |names: &[&str]| Formats::Only(names.iter().map(|name| (*name).into()).collect());
+    assert_eq!(
+        granted(Formats::default()),
+        [NATIVE],
+        "whoever says nothing knows Parquet"
+    );
+    assert_eq!(granted(only(&["kv"])), [OWNED]);
+    assert_eq!(granted(only(&["kv", "parquet"])).len(), 2);
+    assert_eq!(granted(Formats::Any).len(), 2);
 }

@@ -157,7 +157,7 @@ impl Fleet {
             settle: Duration::ZERO,
             adopt_foreign: false,
         };
-        let root = Arc::new(Root { site, replica });
+        let root = Arc::new(Root::new(site, replica));
         let station = Station::new(root, lease, rescan, self.drain.clone());
         Process {
             store,

@@ -1,38 +1,49 @@
-//! An attempt's outputs on their way out, under names of its own.
+//! What an attempt gives to its merge: outputs under names of its own, and somebody who watches.
 
 use std::io::{self, Write};
 use std::sync::Arc;
 
-use baler_merge::{Output, OutputSink};
-
 use super::engine::Order;
 use super::meter::Meter;
-use crate::depot::DepotError;
+use crate::depot::{DepotError, Output, Scratch};
+use crate::merge::Bench;
 
-/// Opens an attempt's outputs.
-pub(super) struct AttemptSink<'a> {
-    order: &'a Order,
+/// An attempt, as its merge sees it.
+pub(super) struct AttemptBench {
+    order: Arc<Order>,
     meter: Arc<Meter>,
 }
 
-impl<'a> AttemptSink<'a> {
-    pub(super) fn new(order: &'a Order, meter: Arc<Meter>) -> Self {
+impl AttemptBench {
+    pub(super) fn new(order: Arc<Order>, meter: Arc<Meter>) -> Self {
         Self { order, meter }
     }
 }
 
-impl OutputSink for AttemptSink<'_> {
-    fn create(&mut self, part: u32) -> io::Result<Box<dyn Output>> {
+impl Bench for AttemptBench {
+    fn create(&self, part: u32) -> io::Result<Box<dyn Output>> {
         let output = self.order.site.root.create_output(self.order.written_as(part));
         Ok(Box::new(MeteredOutput {
             output: output.map_err(DepotError::into_io)?,
             meter: self.meter.clone(),
         }))
     }
+
+    fn scratch(&self) -> io::Result<Scratch> {
+        self.order.site.root.scratch(&self.order.grant.attempt())
+    }
+
+    fn advanced(&self, rows: u64) {
+        self.meter.advanced(rows);
+    }
+
+    fn is_cancelled(&self) -> bool {
+        self.meter.is_cancelled()
+    }
 }
 
 struct MeteredOutput {
-    output: Box<dyn crate::depot::Output>,
+    output: Box<dyn Output>,
     meter: Arc<Meter>,
 }
 

@@ -1,0 +1,167 @@
+//! A worker in a process of its own: it keeps nothing, asks a coordinator, and may be killed at any moment.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use anyhow::{Context, Result, bail};
+use baler_core::ids::WorkerId;
+use tokio::runtime::Handle;
+use tokio::task::JoinHandle;
+
+use crate::desk::{Desk, RemoteDesk};
+use crate::merge::{Merge, Merges};
+use crate::report::ProgressView;
+use crate::root::Root;
+use crate::settings::Merging;
+use crate::site::Site;
+use crate::store::Location;
+use crate::worker::{Endless, Hands, Tally};
+
+/// A worker of coordinators that runs in this process, until it is stopped.
+#[derive(Debug)]
+pub struct RemoteWorker {
+    tally: Arc<Tally>,
+    drain: Arc<AtomicBool>,
+    running: JoinHandle<Result<()>>,
+}
+
+impl RemoteWorker {
+    /// Begins to describe one, for the coordinators of one root, like `http://host:7070`.
+    pub fn builder<'a>(coordinators: impl IntoIterator<Item = &'a str>) -> RemoteWorkerBuilder {
+        RemoteWorkerBuilder {
+            coordinators: coordinators.into_iter().map(str::to_owned).collect(),
+            token: None,
+            root: None,
+            merges: Merges::default(),
+            merging: None,
+            runtime: None,
+        }
+    }
+
+    /// What it has done.
+    pub fn tally(&self) -> &Tally {
+        &self.tally
+    }
+
+    /// Stops: what it has not finished is given back, what it has finished is delivered.
+    pub async fn stop(self) -> Result<()> {
+        self.drain.store(true, Ordering::Relaxed);
+        self.until_ended().await
+    }
+
+    /// Waits until it ends by itself, which it does only where going on is of no use.
+    pub async fn until_ended(self) -> Result<()> {
+        self.running.await.context("the worker panicked")?
+    }
+}
+
+/// A remote worker, to be started.
+#[derive(Debug)]
+#[must_use = "nothing runs before `start`"]
+pub struct RemoteWorkerBuilder {
+    coordinators: Vec<String>,
+    token: Option<String>,
+    root: Option<String>,
+    merges: Merges,
+    merging: Option<Merging>,
+    runtime: Option<Handle>,
+}
+
+impl RemoteWorkerBuilder {
+    /// The token that its coordinators ask for.
+    pub fn token(mut self, token: &str) -> Self {
+        self.token = Some(token.to_owned());
+        self
+    }
+
+    /// Where this machine finds the root, if not where the coordinators do.
+    pub fn root(mut self, root: &str) -> Self {
+        self.root = Some(root.to_owned());
+        self
+    }
+
+    /// It knows this format too.
+    pub fn format(mut self, merge: impl Merge + 'static) -> Self {
+        self.merges = self.merges.with(Arc::new(merge));
+        self
+    }
+
+    /// How much of the machine it merges with.
+    pub fn merging(mut self, merging: Merging) -> Self {
+        self.merging = Some(merging);
+        self
+    }
+
+    /// It runs on this runtime; where nothing is said, on the one that starts it.
+    pub fn runtime(mut self, runtime: Handle) -> Self {
+        self.runtime = Some(runtime);
+        self
+    }
+
+    /// Finds a coordinator, and begins.
+    pub async fn start(self) -> Result<RemoteWorker> {
+        let runtime = self.runtime.clone().unwrap_or_else(Handle::current);
+        runtime.spawn(self.begin()).await?
+    }
+
+    async fn begin(self) -> Result<RemoteWorker> {
+        let merging = match self.merging {
+            Some(merging) => merging,
+            None => Merging::of_this_machine()?,
+        };
+        let token = self.token.as_deref();
+        let offer = self.merges.offer();
+        let desk = RemoteDesk::connect(&self.coordinators, token, name(), merging.memory_bytes, offer);
+        let desk = Arc::new(desk.await?);
+        let site = site_of(&desk, self.root.as_deref()).await?;
+        desk.works_in(site.clone());
+        let (tally, drain): (Arc<Tally>, Arc<AtomicBool>) = Default::default();
+        let hands = Hands {
+            desk: desk.clone(),
+            site,
+            merges: self.merges,
+            threads: merging.threads,
+            memory_bytes: merging.memory_bytes,
+            range_bytes: merging.range_bytes,
+            isolation: None,
+            progress: ProgressView::silent(),
+            drain: drain.clone(),
+            wasted: Arc::default(),
+            next: None,
+            cut: Arc::default(),
+        };
+        let worker = Endless::new(hands, merging.workers, tally.clone());
+        let running = tokio::spawn(async move {
+            tokio::select! {
+                worked = worker.run() => worked,
+                () = desk.keep_alive() => Ok(()),
+            }
+        });
+        Ok(RemoteWorker {
+            tally,
+            drain,
+            running,
+        })
+    }
+}
+
+/// Where the files lie, as this machine sees it. In another place a worker would miss every input, and report them as
+/// gone: so the journal there must be the coordinator's.
+async fn site_of(desk: &RemoteDesk, root: Option<&str>) -> Result<Site> {
+    let hello = desk.hello();
+    let location: Location = root.unwrap_or(&hello.root).parse()?;
+    let root = Root::open_to_merge(&location, hello.outputs.clone()).await?;
+    if root.journal()? != desk.journal() {
+        bail!(
+            "{location} is not the root of this coordinator, which finds it at {}",
+            hello.root
+        );
+    }
+    Ok(root.site)
+}
+
+/// For people: ownership is proved by token alone.
+fn name() -> WorkerId {
+    let unique = rand::random::<u32>();
+    WorkerId(format!("{}-{unique:08x}", std::process::id()).into())
+}
