@@ -2,10 +2,11 @@
 //! it is asked to, works and answers others over HTTP. `baler serve` and `baler worker ROOT` are the same but for that.
 //!
 //! ```text
-//!  rescan ──▶ AddFiles ─┐                       ┌─▶ worker of this process
-//!  API: files pushed ───┼─▶ Replica ─▶ grants ──┤
-//!  upkeep: time, garbage┘      ▲                └─▶ workers elsewhere (api)
-//!                              └── watch: signs of life, silent workers let go, silent watchers taken over
+//!  rescan ──▶ AddFiles ───┐                       ┌─▶ worker of this process
+//!  API: files pushed ─────┼─▶ Replica ─▶ grants ──┤
+//!  upkeep: time, garbage ─┤      ▲                └─▶ workers elsewhere (api)
+//!  owner: policy, catalog ┘      │
+//!                                └── watch: signs of life, silent workers let go, silent watchers taken over
 //! ```
 
 #[cfg(feature = "parquet")]
