@@ -5,12 +5,16 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use anyhow::{Context, Result};
 use async_trait::async_trait;
 use baler::owner::{Catalog, Commit, CommitId, History, Tried};
 use baler_core::external::CatalogVersion;
 use serde::{Deserialize, Serialize};
+
+/// Writer and committer may be in one process: no two of them write to one name.
+static SERIAL: AtomicU64 = AtomicU64::new(0);
 
 /// The manifests of a store.
 #[derive(Clone, Debug)]
@@ -56,9 +60,8 @@ impl Manifests {
 
     /// Makes the next version of what this says; false if somebody else was first.
     pub(crate) fn create(&self, manifest: &Manifest) -> Result<bool> {
-        let whole = self
-            .folder
-            .join(format!(".{}-{}", std::process::id(), manifest.version));
+        let serial = SERIAL.fetch_add(1, Ordering::Relaxed);
+        let whole = self.folder.join(format!(".{}-{serial}", std::process::id()));
         let mut file = fs::File::create(&whole)?;
         file.write_all(&serde_json::to_vec(manifest)?)?;
         file.sync_all()?;

@@ -11,6 +11,7 @@ use serde::Serialize;
 
 use super::Api;
 use super::answer::{Refused, json};
+use super::looking::table_in;
 use crate::adding::{self, AddReport};
 use crate::report::ProgressView;
 
@@ -52,12 +53,6 @@ pub(super) async fn add(State(api): State<Arc<Api>>, uri: Uri, body: Bytes) -> R
         report: Some(report),
         rescan: false,
     })
-}
-
-/// Names of tables are plain: there is nothing to unescape.
-pub(super) fn table_in(uri: &Uri) -> Option<&str> {
-    let mut pairs = uri.query()?.split('&');
-    pairs.find_map(|pair| pair.strip_prefix("table="))
 }
 
 fn wrong(error: &anyhow::Error) -> Refused {

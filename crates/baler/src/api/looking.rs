@@ -10,7 +10,6 @@ use baler_core::ids::TableName;
 
 use super::Api;
 use super::answer::{Refused, json, metrics_page};
-use super::files::table_in;
 use crate::report::{Heard, Jobs, Status};
 
 /// A state this young proves that the journal can be reached.
@@ -50,4 +49,10 @@ pub(super) async fn healthz(State(api): State<Arc<Api>>) -> Result<&'static str,
         None => Ok("ok\n"),
         Some(error) => Err(Refused(StatusCode::SERVICE_UNAVAILABLE, error)),
     }
+}
+
+/// Names of tables are plain: there is nothing to unescape.
+pub(super) fn table_in(uri: &Uri) -> Option<&str> {
+    let mut pairs = uri.query()?.split('&');
+    pairs.find_map(|pair| pair.strip_prefix("table="))
 }

@@ -63,7 +63,6 @@ pub struct RunSettings {
     /// What part of the table to work on.
     pub scope: ScopeSettings,
     /// How to merge what may kill whoever does.
-    #[cfg(feature = "parquet")]
     pub isolation: Option<crate::worker::child::Isolation>,
 }
 
