@@ -15,7 +15,10 @@ pub mod api;
 pub mod adding;
 #[cfg(feature = "parquet")]
 pub mod adoption;
+pub mod cache;
 pub mod collector;
+#[cfg(all(feature = "http", feature = "parquet"))]
+pub mod crew;
 pub mod depot;
 pub mod desk;
 #[cfg(feature = "parquet")]

@@ -1,8 +1,11 @@
 //! Where a table's files lie: the root, and with `--output` the source that they come from.
 
-use baler_core::file::{FilePath, Place};
+use std::sync::Arc;
 
-use crate::depot::Depot;
+use baler_core::file::{File, FilePath, Place};
+
+use crate::cache::{self, Cache, Key};
+use crate::depot::{Depot, Input};
 use crate::store::{PriceList, Usage};
 
 /// The depots of a table.
@@ -12,9 +15,31 @@ pub struct Site {
     pub root: Depot,
     /// Only read, never written to.
     pub source: Option<Depot>,
+    /// Where inputs may be found nearer, if somewhere.
+    pub cache: Option<Arc<Cache>>,
 }
 
 impl Site {
+    /// Without a cache.
+    pub fn new(root: Depot, source: Option<Depot>) -> Self {
+        Self {
+            root,
+            source,
+            cache: None,
+        }
+    }
+
+    /// An input of this site, through the cache where there is one.
+    pub fn cached(&self, file: &File, input: Arc<dyn Input>) -> Arc<dyn Input> {
+        match &self.cache {
+            Some(cache) => {
+                let key = Key::of_file(&self.depot_of(&file.path).to_string(), file);
+                cache::through(cache.clone(), key, input)
+            }
+            None => input,
+        }
+    }
+
     /// The depot that new files arrive in.
     pub fn inbox(&self) -> &Depot {
         self.source.as_ref().unwrap_or(&self.root)

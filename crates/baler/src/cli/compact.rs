@@ -6,6 +6,7 @@ use std::time::Duration;
 use bytesize::ByteSize;
 use clap::{Args, ValueEnum};
 
+use super::cache::CacheArgs;
 use crate::store::Location;
 
 /// `baler compact`
@@ -38,6 +39,9 @@ pub struct CompactArgs {
     /// Take over the work of a process that has shown no sign of life for this long
     #[arg(long, value_name = "TIME", default_value = "60s", value_parser = humantime::parse_duration)]
     pub lease: Duration,
+    #[command(flatten)]
+    /// What lies nearer than the store.
+    pub cache: CacheArgs,
     /// Print the result as JSON, and no progress
     #[arg(long)]
     pub json: bool,

@@ -63,6 +63,8 @@ pub(super) const WORKER: &str = "\
 Examples:
   baler worker http://host-1:7070 http://host-2:7070 --token-file token
   baler worker s3://bucket/events                        no coordinator: any number of these share the work
+  baler worker --roots-under s3://bucket/dbs --workers 4 --workers-per-root 2    for all roots below, in turn
+  baler worker s3://bucket/events --cache /var/cache/baler --cache-bytes 100GiB --listen 7071
 
 Start one more to go faster; kill any of them at any time. Ctrl-C or SIGTERM gives back what is not finished and ends.";
 

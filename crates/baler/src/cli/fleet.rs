@@ -7,6 +7,7 @@ use std::time::Duration;
 use bytesize::ByteSize;
 use clap::Args;
 
+use super::cache::CacheArgs;
 use super::compact::PlainArgs;
 use crate::store::Location;
 
@@ -44,9 +45,15 @@ pub struct ServeArgs {
 /// `baler worker`
 #[derive(Debug, Args)]
 pub struct WorkerArgs {
-    /// A root, to work without a coordinator; or one or more coordinators of one root, like http://host:7070
-    #[arg(required = true, value_name = "ROOT|URL")]
+    /// Roots, to work without a coordinator; or coordinators, of one root or of several, like http://host:7070
+    #[arg(required_unless_present = "roots_under", value_name = "ROOT|URL")]
     pub places: Vec<String>,
+    /// Work for every root right below this folder or prefix, also for those that come later; may be repeated
+    #[arg(long, value_name = "PLACE")]
+    pub roots_under: Vec<Location>,
+    /// Ranges of one root to work on at once, where there are several roots [default: as many as --workers]
+    #[arg(long, value_name = "N")]
+    pub workers_per_root: Option<usize>,
     #[command(flatten)]
     /// How it merges.
     pub merging: MergingArgs,
@@ -97,6 +104,9 @@ pub struct MergingArgs {
     /// files to write
     #[arg(long, value_name = "SIZE", default_value = "1GiB")]
     pub range_bytes: ByteSize,
+    #[command(flatten)]
+    /// What lies nearer than the store.
+    pub cache: CacheArgs,
 }
 
 /// What a worker is willing to work on. Publishing what others merged is short, and for anybody.

@@ -1,5 +1,6 @@
 //! The command line as it is typed. Nothing is checked here beyond its spelling; `settings` does that.
 
+mod cache;
 mod compact;
 mod examples;
 mod fleet;
@@ -7,6 +8,7 @@ mod jobs;
 mod looking;
 mod tables;
 
+pub use cache::CacheArgs;
 pub use compact::{
     CompactArgs, DemoArgs, MergeArgs, PlainArgs, PlanArgs, ReplacedArgs, RewrittenArg, ScopeArgs,
 };

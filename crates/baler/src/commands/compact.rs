@@ -8,7 +8,7 @@ use anyhow::Result;
 use baler_core::state::Table;
 use baler_core::table::Catalog;
 
-use super::{exit_code, print_json};
+use super::{caching, exit_code, print_json};
 use crate::cli::CompactArgs;
 use crate::report::ProgressView;
 use crate::root::Root;
@@ -26,11 +26,15 @@ pub async fn run(args: &CompactArgs) -> Result<ExitCode> {
     } else {
         ProgressView::on_terminal()
     };
-    let root = Arc::new(Root::open_for_compaction(&args.root, &table).await?);
+    let cache = caching::open(&args.cache)?;
+    let mut root = Root::open_for_compaction(&args.root, &table).await?;
+    root.site.cache.clone_from(&cache);
+    let root = Arc::new(root);
     root.tables(settings.scope.table.as_ref())?;
     warn_before_first_deletion(&root, &progress);
     let drain = drain_on_interrupt();
     let report = run::compact(root, &settings, &table, &progress, drain).await?;
+    caching::settle(cache).await;
     match args.json {
         true => print_json(&report)?,
         false => print!("{report}"),

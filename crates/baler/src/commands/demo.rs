@@ -12,7 +12,7 @@ use bytesize::ByteSize;
 use serde::Serialize;
 
 use super::{exit_code, print_json};
-use crate::cli::{CompactArgs, DemoArgs, MergeArgs, PlainArgs, ScopeArgs};
+use crate::cli::{CacheArgs, CompactArgs, DemoArgs, MergeArgs, PlainArgs, ScopeArgs};
 use crate::demo_data;
 use crate::report::{ProgressView, RunReport, count, seconds};
 use crate::root::Root;
@@ -136,6 +136,10 @@ fn compact_args(args: &DemoArgs) -> CompactArgs {
         range_bytes: ByteSize::gib(1),
         settle: Duration::ZERO,
         lease: Duration::from_secs(60),
+        cache: CacheArgs {
+            cache: None,
+            cache_bytes: ByteSize::gib(10),
+        },
         json: args.json,
     }
 }

@@ -2,6 +2,7 @@
 //! something is wrong, 2 wrong usage.
 
 pub mod add;
+mod caching;
 pub mod cancel;
 pub mod compact;
 pub mod completions;

@@ -8,6 +8,7 @@ use baler_core::request::Scope;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 
+use super::caching;
 use super::compact::drain_on_interrupt;
 use crate::api::{Api, Bearer};
 use crate::cli::ServeArgs;
@@ -30,11 +31,19 @@ pub async fn run(args: &ServeArgs) -> Result<ExitCode> {
     let listener = TcpListener::bind(settings.listen).await;
     let listener = listener.with_context(|| format!("cannot listen on {}", settings.listen))?;
     let address = listener.local_addr()?;
-    let root = Arc::new(Root::open_for_compaction(&args.root, &table).await?);
+    let cache = caching::open(&args.merging.cache)?;
+    let mut root = Root::open_for_compaction(&args.root, &table).await?;
+    root.site.cache.clone_from(&cache);
+    let root = Arc::new(root);
     let drain = drain_on_interrupt();
     let station = Arc::new(Station::new(root, settings.lease, settings.rescan, drain));
     let board = Arc::new(Board::default());
-    show(&board, &station);
+    if let Some(cache) = &cache {
+        board.put_up("cache", cache.clone());
+    }
+    let name = station.root.site.root.to_string();
+    board.put_up(&name, station.clone());
+    board.put_up(&name, Arc::new(station.root.site.clone()));
     let worker = settings
         .merging
         .map(|merging| embedded(&station, &merging, settings.scope, table.outputs.clone(), &board));
@@ -47,45 +56,34 @@ pub async fn run(args: &ServeArgs) -> Result<ExitCode> {
         close.send_replace(true);
     };
     station.run(worker, front, stop_answering).await?;
+    caching::settle(cache).await;
     Ok(ExitCode::SUCCESS)
 }
 
-/// What a process with a replica knows is shown.
-pub(super) fn show(board: &Board, station: &Arc<Station>) {
-    let root = station.root.site.root.to_string();
-    board.put_up(&root, station.clone());
-    board.put_up(&root, Arc::new(station.root.site.clone()));
-}
-
-/// A worker whose figures are shown.
-pub(super) fn shown_worker(hands: Hands, slots: usize, board: &Board) -> Endless {
-    let root = hands.site.root.to_string();
-    let tally = Arc::new(Tally::default());
-    let figures = WorkerFigures {
-        root: root.clone(),
-        desk: hands.desk.clone(),
-        tally: tally.clone(),
-    };
-    board.put_up(&root, Arc::new(figures));
-    Endless::new(hands, slots, tally)
-}
-
-/// The worker of a process with a replica.
-pub(super) fn embedded(
+/// The worker of this very process.
+fn embedded(
     station: &Station,
     merging: &Merging,
     scope: Scope,
     outputs: OutputSettings,
     board: &Board,
 ) -> Result<Endless> {
+    let site = station.root.site.clone();
     let offer = Offer {
         isolates: true,
         scope,
     };
-    let desk = OwnDesk::new(station.root.clone(), station.watch.clone(), offer)?;
+    let desk = Arc::new(OwnDesk::new(station.root.clone(), station.watch.clone(), offer)?);
+    let tally = Arc::new(Tally::default());
+    let figures = WorkerFigures {
+        root: site.root.to_string(),
+        desk: desk.clone(),
+        tally: tally.clone(),
+    };
+    board.put_up(&figures.root.clone(), Arc::new(figures));
     let hands = Hands {
-        desk: Arc::new(desk),
-        site: station.root.site.clone(),
+        desk,
+        site,
         merges: Merges::default(),
         threads: merging.threads,
         memory_bytes: merging.memory_bytes,
@@ -97,5 +95,5 @@ pub(super) fn embedded(
         next: None,
         cut: Arc::default(),
     };
-    Ok(shown_worker(hands, merging.workers, board))
+    Ok(Endless::new(hands, merging.workers, tally))
 }

@@ -1,31 +1,23 @@
-//! `baler worker`: works until it is stopped, for the coordinators of a root or with nothing but its bucket.
+//! `baler worker`: works until it is stopped, for coordinators or with nothing but buckets, for one root or for many.
 
 use std::net::SocketAddr;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::{Context, Result, bail};
-use baler_core::ids::WorkerId;
+use anyhow::{Context, Result};
 use tokio::net::TcpListener;
-use tokio::sync::{oneshot, watch};
+use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
+use super::caching;
 use super::compact::drain_on_interrupt;
-use super::serve::{embedded, show, shown_worker};
 use crate::api::{Bearer, WorkerApi};
 use crate::cli::WorkerArgs;
-use crate::desk::{Desk, Offer, RemoteDesk};
-use crate::merge::Merges;
+use crate::crew::{Crew, Urls};
 use crate::metrics::Board;
-use crate::report::ProgressView;
-use crate::root::Root;
 use crate::settings::{Place, WorkerSettings};
-use crate::site::Site;
-use crate::station::Station;
-use crate::store::{Location, OutputSettings};
-use crate::worker::Hands;
-use crate::worker::child::Isolation;
+use crate::worker::Pool;
 
 /// Runs it.
 pub async fn run(args: &WorkerArgs) -> Result<ExitCode> {
@@ -34,12 +26,31 @@ pub async fn run(args: &WorkerArgs) -> Result<ExitCode> {
     let token = bearer.as_ref().map(|bearer| bearer.token().to_owned());
     let board = Arc::new(Board::default());
     let front = Front::open(settings.listen, bearer, &board).await?;
-    match &settings.place {
-        Place::Root { root, lease } => on_bucket(root, *lease, &settings, &board).await?,
-        Place::Coordinators { urls, root } => {
-            through_coordinators(urls, token.as_deref(), root.as_ref(), &settings, &board).await?;
-        }
+    let drain = drain_on_interrupt();
+    let merging = settings.merging;
+    let cache = caching::open(&args.merging.cache)?;
+    if let Some(cache) = &cache {
+        board.put_up("cache", cache.clone());
     }
+    let crew = Arc::new(Crew {
+        cache: cache.clone(),
+        pool: Pool::new(merging.workers, settings.workers_per_root),
+        merging,
+        scope: settings.scope,
+        rescan: settings.rescan,
+        lease: match &settings.place {
+            Place::Roots { lease, .. } => *lease,
+            // Theirs counts.
+            Place::Coordinators { .. } => Duration::ZERO,
+        },
+        board,
+        drain,
+    });
+    match settings.place {
+        Place::Roots { roots, .. } => crew.work_on(&roots).await?,
+        Place::Coordinators { urls, root } => crew.work_through(&Urls { urls, token, root }).await?,
+    }
+    caching::settle(cache).await;
     front.close().await?;
     Ok(ExitCode::SUCCESS)
 }
@@ -76,93 +87,4 @@ impl Front {
             None => Ok(()),
         }
     }
-}
-
-/// Without a coordinator: this process answers for its own leases, and looks for new files itself.
-async fn on_bucket(
-    location: &Location,
-    lease: Duration,
-    settings: &WorkerSettings,
-    board: &Board,
-) -> Result<()> {
-    let root = Arc::new(Root::open_to_write(location).await?);
-    let drain = drain_on_interrupt();
-    let station = Arc::new(Station::new(root, lease, settings.rescan.clone(), drain));
-    show(board, &station);
-    let (scope, outputs) = (settings.scope.clone(), OutputSettings::default());
-    let worker = embedded(&station, &settings.merging, scope, outputs, board)?;
-    eprintln!("working on {}", station.root.site.root);
-    // There is nobody to answer.
-    let (close, closed) = oneshot::channel::<()>();
-    let front = async move {
-        let _ = closed.await;
-        Ok(())
-    };
-    station.run(Some(worker), front, move || drop(close)).await
-}
-
-async fn through_coordinators(
-    urls: &[String],
-    token: Option<&str>,
-    root: Option<&Location>,
-    settings: &WorkerSettings,
-    board: &Board,
-) -> Result<()> {
-    let merging = &settings.merging;
-    let offer = Offer {
-        isolates: true,
-        scope: settings.scope.clone(),
-    };
-    let desk = RemoteDesk::connect(urls, token, name(), merging.memory_bytes, offer).await?;
-    let desk = Arc::new(desk);
-    let site = site_of(&desk, root).await?;
-    desk.works_in(site.clone());
-    board.put_up(&site.root.to_string(), Arc::new(site.clone()));
-    eprintln!("working on {} for {}", site.root, urls.join(", "));
-    let isolation = Isolation::with_own_program(desk.hello().outputs.clone())?;
-    let hands = Hands {
-        desk: desk.clone(),
-        site,
-        merges: Merges::default(),
-        threads: merging.threads,
-        memory_bytes: merging.memory_bytes,
-        range_bytes: merging.range_bytes,
-        isolation: Some(isolation),
-        progress: ProgressView::silent(),
-        drain: drain_on_interrupt(),
-        wasted: Arc::default(),
-        next: None,
-        cut: Arc::default(),
-    };
-    let signs_of_life = tokio::spawn(async move { desk.keep_alive().await });
-    let worked = shown_worker(hands, merging.workers, board).run().await;
-    signs_of_life.abort();
-    worked
-}
-
-/// Where the files lie, as this machine sees it. In another place a worker would miss every input, and report them as
-/// gone: so the journal there must be the coordinator's.
-async fn site_of(desk: &RemoteDesk, root: Option<&Location>) -> Result<Site> {
-    let hello = desk.hello();
-    let location = match root {
-        Some(root) => root.clone(),
-        None => hello.root.parse()?,
-    };
-    let root = Root::open_to_merge(&location, hello.outputs.clone()).await?;
-    if root.journal()? != desk.journal() {
-        bail!(
-            "{location} is not the root of this coordinator: its journal is another. Give --root, with the place where this \
-             machine finds {}",
-            hello.root
-        );
-    }
-    Ok(root.site)
-}
-
-/// For people: ownership is proved by token alone.
-fn name() -> WorkerId {
-    let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
-    let host = host.trim();
-    let unique = rand::random::<u32>();
-    WorkerId(format!("{host}-{}-{unique:08x}", std::process::id()).into())
 }

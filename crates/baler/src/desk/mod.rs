@@ -19,7 +19,7 @@ pub use own::OwnDesk;
 #[cfg(feature = "http")]
 pub(crate) use own::assign;
 #[cfg(feature = "http")]
-pub use remote::{Client, Coordinator, RemoteDesk};
+pub use remote::{Client, Coordinator, Coordinators, RemoteDesk};
 pub use words::{Assignment, Offer, Phase, Progress, Spent, Word};
 
 use std::fmt;
@@ -30,6 +30,9 @@ use async_trait::async_trait;
 use baler_core::ids::{JournalId, WorkerId};
 use baler_core::request::Reply;
 use baler_journal::JournalError;
+
+/// How often a desk is asked by a worker with other roots, while there is nothing to do.
+const ASK_EVERY: Duration = Duration::from_secs(1);
 
 /// Where a worker asks for work and tells what became of it.
 #[async_trait]
@@ -42,6 +45,13 @@ pub trait Desk: fmt::Debug + Send + Sync {
 
     /// The attempts that are under way. Whoever answers for them marks those that are lost.
     fn leases(&self) -> &Arc<Leases>;
+
+    /// Waits this long at most until there may be work, and keeps nothing meanwhile. Answers whether to ask for it.
+    async fn stirred(&self, wait: Duration) -> Result<bool, DeskError> {
+        // Nobody says anything by itself: it is asked now and then.
+        tokio::time::sleep(crate::watch::jittered(wait.min(ASK_EVERY))).await;
+        Ok(true)
+    }
 
     /// Asks for work for so many slots, and waits this long for some to come up. Whoever drops the answer loses the
     /// leases in it until their time is over.

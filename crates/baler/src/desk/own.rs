@@ -79,6 +79,10 @@ impl Desk for OwnDesk {
         self.watch.leases()
     }
 
+    async fn stirred(&self, wait: Duration) -> Result<bool, DeskError> {
+        Ok(self.watch.stirred(&self.ask(1, Scope::default()), wait).await?)
+    }
+
     async fn poll(&self, slots: usize, wait: Duration) -> Result<Vec<Assignment>, DeskError> {
         let poll = self.ask(slots, self.offer.scope.clone());
         self.watch.workers().asks(&self.worker, slots, None);

@@ -2,6 +2,7 @@
 //! merge while another one is there.
 
 mod client;
+mod coordinators;
 mod renewing;
 
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -19,6 +20,7 @@ use super::{Assignment, Desk, DeskError, Leases, Offer, Spent, Word};
 use crate::report::Cost;
 use crate::site::Site;
 pub use client::{Client, Coordinator};
+pub use coordinators::Coordinators;
 
 /// How long a word about an attempt is tried to be delivered.
 const TELL_PATIENCE: Duration = Duration::from_secs(60);
@@ -35,7 +37,7 @@ const PAUSE_MAX: Duration = Duration::from_secs(2);
 /// A desk behind coordinators.
 #[derive(Debug)]
 pub struct RemoteDesk {
-    coordinators: Vec<Arc<dyn Coordinator>>,
+    coordinators: Arc<Coordinators>,
     /// Which of them is asked first.
     current: AtomicUsize,
     hello: Hello,
@@ -72,14 +74,25 @@ impl RemoteDesk {
         memory_bytes: u64,
         offer: Offer,
     ) -> Result<Self, DeskError> {
+        let all = Coordinators::default();
+        coordinators.into_iter().for_each(|one| all.join(one));
+        Self::connect_among(Arc::new(all), worker, memory_bytes, offer).await
+    }
+
+    /// The same among coordinators that may still become more.
+    pub async fn connect_among(
+        coordinators: Arc<Coordinators>,
+        worker: WorkerId,
+        memory_bytes: u64,
+        offer: Offer,
+    ) -> Result<Self, DeskError> {
         let begun = Instant::now();
         let mut pause = PAUSE_MIN;
         loop {
             let mut failed = None;
-            for (index, coordinator) in coordinators.iter().enumerate() {
-                match coordinator.get::<Hello>(protocol::HELLO, ANSWER_MAX).await {
+            for index in 0..coordinators.len() {
+                match coordinators.get(index).hello().await {
                     Ok(hello) => {
-                        check_version(&hello)?;
                         return Ok(Self {
                             coordinators,
                             current: AtomicUsize::new(index),
@@ -150,22 +163,12 @@ impl RemoteDesk {
             spent: self.spent(),
         };
         let tried = self.current();
-        let coordinator = &self.coordinators[tried];
+        let coordinator = self.coordinators.get(tried);
         let answer = coordinator.post(protocol::POLL, &ask, wait + ANSWER_MAX).await;
         if matches!(answer, Err(DeskError::Passing(_))) {
             self.pass_over(tried);
         }
         answer
-    }
-}
-
-fn check_version(hello: &Hello) -> Result<(), DeskError> {
-    match hello.version {
-        protocol::VERSION => Ok(()),
-        other => Err(DeskError::Lasting(anyhow!(
-            "the coordinator speaks version {other} of the protocol, this worker {}: install the same version",
-            protocol::VERSION
-        ))),
     }
 }
 

@@ -240,10 +240,8 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         std::fs::write(dir.path().join("there.parquet"), "PAR1").unwrap();
         let state = state_of(vec![file("there.parquet"), file("gone.parquet")]);
-        let site = Site {
-            root: Depot::Folder(Arc::new(Folder::open_root(dir.path()).unwrap())),
-            source: None,
-        };
+        let folder = Folder::open_root(dir.path()).unwrap();
+        let site = Site::new(Depot::Folder(Arc::new(folder)), None);
         let table = &state.tables[&TableName::from(PLAIN_TABLE)];
         assert_eq!(table.files.len(), 2);
         let lost = missing(&site, table, &BTreeSet::new()).await.unwrap();

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::cost::Cost;
 use super::numbers::{bytes, count, seconds};
+use crate::cache::CacheReport;
 
 /// The live files of a table, added up.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -87,6 +88,9 @@ pub struct RunReport {
     pub expired_bytes: u64,
     /// What was asked of stores.
     pub cost: Cost,
+    /// What the cache was good for, if there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cache: Option<CacheReport>,
     /// What the owner of the bucket should know.
     pub warnings: Vec<String>,
     /// Jobs that it committed.
@@ -219,6 +223,9 @@ impl RunReport {
         }
         if self.cost.requests > 0 {
             writeln!(f, "{}", self.cost)?;
+        }
+        if let Some(cache) = &self.cache {
+            writeln!(f, "{cache}")?;
         }
         for warning in &self.warnings {
             writeln!(f, "note         {warning}")?;

@@ -87,6 +87,15 @@ impl Root {
         Self { site, replica, clock }
     }
 
+    /// Whether there is a root at this place.
+    pub async fn is_there(location: &Location) -> Result<bool> {
+        if matches!(location, Location::Local(path) if !path.exists()) {
+            return Ok(false);
+        }
+        let depot = siting::open(location, Place::Root, &TableSettings::unsaid())?;
+        siting::has_journal(&depot).await
+    }
+
     /// Opens a root that Baler knows, without ever writing.
     pub async fn open_to_read(location: &Location) -> Result<Self> {
         Self::open_known(location, Access::ReadOnly, &TableSettings::unsaid()).await
@@ -122,7 +131,7 @@ impl Root {
             }
             _ => None,
         };
-        Ok(Self::new(Site { root: depot, source }, replica))
+        Ok(Self::new(Site::new(depot, source), replica))
     }
 
     /// Opens the root that a `compact` of `location` works on, and makes it one if it is none.

@@ -56,10 +56,7 @@ pub(super) async fn to_look(location: &Location, settings: &TableSettings) -> Re
             check_source(&source).await?;
             Ok(Sited {
                 catalog: output_catalog(&source),
-                site: Site {
-                    root: source.clone(),
-                    source: Some(source),
-                },
+                site: Site::new(source.clone(), Some(source)),
                 known: false,
             })
         }
@@ -97,7 +94,7 @@ async fn in_place(location: &Location, settings: &TableSettings) -> Result<Sited
 
 fn in_root(root: Depot, known: bool) -> Sited {
     Sited {
-        site: Site { root, source: None },
+        site: Site::new(root, None),
         catalog: Catalog::InPlace,
         known,
     }
@@ -114,10 +111,7 @@ async fn with_output(source: Depot, root: Depot) -> Result<Sited> {
     check_source(&source).await?;
     Ok(Sited {
         catalog: output_catalog(&source),
-        site: Site {
-            root,
-            source: Some(source),
-        },
+        site: Site::new(root, Some(source)),
         known,
     })
 }

@@ -238,6 +238,12 @@ impl Run<'_> {
         self.report.native = self.root.is_native();
         self.report.set_aside = self.root.replica.state().garbage.len() as u64;
         self.report.cost = Cost::so_far(&self.root.site);
+        self.report.cache = self
+            .root
+            .site
+            .cache
+            .as_ref()
+            .map(|cache| cache.counters().report());
         self.report.interrupted = self.drain.load(Ordering::Relaxed);
     }
 }

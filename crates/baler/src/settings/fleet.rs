@@ -7,8 +7,9 @@ use super::{Merging, Usage, check_lease, routing};
 use baler_core::request::Scope;
 
 use crate::cli::{RescanArgs, ServeArgs, WorkerArgs};
+use crate::crew::{Roots, settled_name};
 use crate::station::RescanSettings;
-use crate::store::Location;
+use crate::store::{Location, LocationError};
 
 /// A worker that has no coordinator answers for itself, in the journal: that costs an entry every third of this.
 const LEASE_OF_WORKERS: Duration = Duration::from_secs(60);
@@ -68,14 +69,14 @@ fn check_listen(listen: SocketAddr, guarded: bool, danger: &str) -> Result<(), U
 /// Where a worker gets its work.
 #[derive(Clone, Debug)]
 pub enum Place {
-    /// From the journal of this root.
-    Root {
-        /// The root.
-        root: Location,
+    /// From the journals of these roots.
+    Roots {
+        /// The roots.
+        roots: Roots,
         /// How long a silent process keeps its leases.
         lease: Duration,
     },
-    /// From coordinators of one root.
+    /// From coordinators.
     Coordinators {
         /// Their URLs.
         urls: Vec<String>,
@@ -95,6 +96,8 @@ pub struct WorkerSettings {
     pub scope: Scope,
     /// How it looks for new files, where nobody else does.
     pub rescan: RescanSettings,
+    /// Places that one root may have at once.
+    pub workers_per_root: usize,
     /// Where it tells of itself, if it does.
     pub listen: Option<SocketAddr>,
 }
@@ -105,10 +108,16 @@ impl WorkerSettings {
         if let Some(listen) = args.listen {
             check_listen(listen, args.token_file.is_some(), "learns what is in the root")?;
         }
+        let merging = Merging::check(&args.merging)?;
+        let workers_per_root = args.workers_per_root.unwrap_or(merging.workers);
+        if workers_per_root == 0 {
+            return Err(Usage("--workers-per-root must be at least 1".to_owned()));
+        }
         Ok(Self {
             place: place(args)?,
-            merging: Merging::check(&args.merging)?,
+            merging,
             scope: routing::scope(&args.routing)?,
+            workers_per_root,
             rescan: rescan(&args.rescan, false)?,
             listen: args.listen,
         })
@@ -116,45 +125,60 @@ impl WorkerSettings {
 }
 
 fn place(args: &WorkerArgs) -> Result<Place, Usage> {
-    let is_url = |text: &String| text.starts_with("http://") || text.starts_with("https://");
-    match &args.places[..] {
-        urls if urls.iter().all(is_url) => {
-            if args.lease.is_some() {
-                return Err(Usage(
-                    "--lease is the coordinator's to say: leave it out, or give it to `baler serve`"
-                        .to_owned(),
-                ));
-            }
-            Ok(Place::Coordinators {
-                urls: urls.to_vec(),
-                root: args.root.clone(),
-            })
-        }
-        [root] => {
-            if args.root.is_some() {
-                return Err(Usage(
-                    "--root is for workers of a coordinator, named like http://host:7070".to_owned(),
-                ));
-            }
-            if args.token_file.is_some() && args.listen.is_none() {
-                return Err(Usage(
-                    "--token-file is to be shown to a coordinator, or asked for where --listen is given"
-                        .to_owned(),
-                ));
-            }
-            let lease = args.lease.unwrap_or(LEASE_OF_WORKERS);
-            check_lease(lease)?;
-            Ok(Place::Root {
-                root: root
-                    .parse::<Location>()
-                    .map_err(|error| Usage(error.to_string()))?,
-                lease,
-            })
-        }
-        _ => Err(Usage(
-            "give one root, or one or more coordinators of one root, like http://host:7070".to_owned(),
-        )),
+    let is_url = |text: &&String| text.starts_with("http://") || text.starts_with("https://");
+    let urls: Vec<String> = args.places.iter().filter(is_url).cloned().collect();
+    if urls.is_empty() {
+        return roots(args);
     }
+    if urls.len() < args.places.len() || !args.roots_under.is_empty() {
+        return Err(Usage(
+            "give roots, or coordinators like http://host:7070, and not both: start a process for each"
+                .to_owned(),
+        ));
+    }
+    if args.lease.is_some() {
+        return Err(Usage(
+            "--lease is the coordinator's to say: leave it out, or give it to `baler serve`".to_owned(),
+        ));
+    }
+    Ok(Place::Coordinators {
+        urls,
+        root: args.root.clone(),
+    })
+}
+
+fn roots(args: &WorkerArgs) -> Result<Place, Usage> {
+    if args.root.is_some() {
+        return Err(Usage(
+            "--root is for workers of a coordinator, named like http://host:7070".to_owned(),
+        ));
+    }
+    if args.token_file.is_some() && args.listen.is_none() {
+        return Err(Usage(
+            "--token-file is to be shown to a coordinator, or asked for where --listen is given".to_owned(),
+        ));
+    }
+    let lease = args.lease.unwrap_or(LEASE_OF_WORKERS);
+    check_lease(lease)?;
+    let wrong = |error: String| Usage(error);
+    let mut named = Vec::new();
+    for text in &args.places {
+        let root: Location = text
+            .parse()
+            .map_err(|error: LocationError| wrong(error.to_string()))?;
+        let root = settled_name(&root).map_err(|error| wrong(format!("{error:#}")))?;
+        if named.contains(&root) {
+            return Err(Usage(format!("{root} is named twice")));
+        }
+        named.push(root);
+    }
+    Ok(Place::Roots {
+        roots: Roots {
+            named,
+            under: args.roots_under.clone(),
+        },
+        lease,
+    })
 }
 
 fn rescan(args: &RescanArgs, adopt_foreign: bool) -> Result<RescanSettings, Usage> {

@@ -2,7 +2,7 @@
 
 #[cfg(feature = "cli")]
 mod flags;
-#[cfg(feature = "cli")]
+#[cfg(all(feature = "cli", feature = "http"))]
 mod fleet;
 mod folders;
 mod merging;
@@ -16,7 +16,7 @@ mod routing;
 mod table;
 mod words;
 
-#[cfg(feature = "cli")]
+#[cfg(all(feature = "cli", feature = "http"))]
 pub use fleet::{Place, ServeSettings, WorkerSettings};
 pub use folders::FolderFilter;
 pub use merging::{MergeSettings, TARGET_BYTES_MIN};

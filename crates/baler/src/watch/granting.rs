@@ -31,6 +31,34 @@ impl Watch {
         }
     }
 
+    /// Whether a poll like this would find something: now, or at some time before this long has passed.
+    pub async fn stirred(&self, poll: &Poll, wait: Duration) -> Result<bool> {
+        let deadline = tokio::time::Instant::now() + wait;
+        let request = Request::Poll(poll.clone());
+        let mut states = self.root.replica.watch();
+        self.refresh().await?;
+        loop {
+            let seen = states.borrow_and_update().sequence;
+            if !self.root.would_decide(&request).is_empty() {
+                return Ok(true);
+            }
+            let changed = states.wait_for(|state| state.sequence > seen);
+            match tokio::time::timeout_at(deadline, changed).await {
+                Ok(Ok(_)) => {}
+                Ok(Err(_)) => return Err(anyhow!("the replica has stopped")),
+                Err(_) => return Ok(false),
+            }
+        }
+    }
+
+    async fn refresh(&self) -> Result<()> {
+        let old = locked(&self.caught_up).elapsed() > FRESH;
+        match old {
+            true => Ok(self.catch_up().await?),
+            false => Ok(()),
+        }
+    }
+
     /// Grants what there is, or what comes up in this time. Who does not wait is content with what is known already: its
     /// poll shares an append with whatever else is asked at this moment.
     pub async fn grant_within(&self, poll: Poll, wait: Duration) -> Result<Vec<Grant>> {
@@ -39,9 +67,7 @@ impl Watch {
         }
         let deadline = tokio::time::Instant::now() + wait;
         let mut states = self.root.replica.watch();
-        if locked(&self.caught_up).elapsed() > FRESH {
-            self.catch_up().await?;
-        }
+        self.refresh().await?;
         loop {
             let seen = states.borrow_and_update().sequence;
             let grants = self.grant(poll.clone()).await?;

@@ -18,6 +18,8 @@ use super::engine::{self, MergeEnd};
 use super::hands::Hands;
 use super::meter::Meter;
 use super::publishing;
+use crate::cache::{Key, Spools};
+use crate::depot::Depot;
 use crate::desk::{Assignment, DeskError, End, Held, Holding, Phase, Word};
 
 /// How long a merge that is to stop is waited for. One that hangs is left behind: it counts for nothing any more.
@@ -47,6 +49,8 @@ pub(super) struct Attempt {
     holding: Holding,
     /// Whether the job has what this attempt wrote.
     counted_on: AtomicBool,
+    /// What it wrote, on its way into the cache.
+    spools: Arc<Spools>,
 }
 
 impl Attempt {
@@ -57,6 +61,7 @@ impl Attempt {
             assignment,
             holding,
             counted_on: AtomicBool::new(false),
+            spools: Arc::default(),
         }
     }
 
@@ -168,12 +173,20 @@ impl Attempt {
             merge: self.hands.merges.of(self.grant().job.merge.format()),
             threads: self.hands.threads,
             memory_bytes: self.hands.memory_bytes,
+            spools: self.spools.clone(),
         }
     }
 
     async fn tell(&self, ending: MergeEnd) -> Result<Outcome, DeskError> {
         match ending {
-            MergeEnd::Merged { finished, inputs_now } => self.finish(finished, inputs_now).await,
+            MergeEnd::Merged { finished, inputs_now } => {
+                let outputs = keys_of(&self.hands.site.root, &finished);
+                let outcome = self.finish(finished, inputs_now).await?;
+                if let (Outcome::Committed(_), Some(cache)) = (&outcome, &self.hands.site.cache) {
+                    cache.enter(self.spools.clone(), outputs);
+                }
+                Ok(outcome)
+            }
             MergeEnd::Stopped => self.stop().await,
             MergeEnd::InputsChanged(changed) => self.release(ReleaseReason::InputsChanged, changed).await,
             MergeEnd::InputFault { error, culprits } => {
@@ -279,4 +292,15 @@ impl Attempt {
             _ => Ok(Outcome::Released),
         }
     }
+}
+
+/// What the outputs are called in the cache, once they are committed.
+fn keys_of(root: &Depot, finished: &Finished) -> Vec<(u32, Key)> {
+    let depot = root.to_string();
+    let outputs = finished.outputs.iter();
+    let keys = outputs.map(|output| {
+        let key = Key::of_output(&depot, &output.path, output.bytes, output.checksum);
+        (output.part, key)
+    });
+    keys.collect()
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::engine::Order;
 use super::meter::Meter;
+use crate::cache::{Cache, Spool, Spools};
 use crate::depot::{DepotError, Output, Scratch};
 use crate::merge::Bench;
 
@@ -23,9 +24,12 @@ impl AttemptBench {
 impl Bench for AttemptBench {
     fn create(&self, part: u32) -> io::Result<Box<dyn Output>> {
         let output = self.order.site.root.create_output(self.order.written_as(part));
+        let spool = self.order.site.cache.as_ref().and_then(Cache::spool);
         Ok(Box::new(MeteredOutput {
             output: output.map_err(DepotError::into_io)?,
             meter: self.meter.clone(),
+            spool: spool.map(|spool| (part, spool)),
+            spools: self.order.spools.clone(),
         }))
     }
 
@@ -45,12 +49,17 @@ impl Bench for AttemptBench {
 struct MeteredOutput {
     output: Box<dyn Output>,
     meter: Arc<Meter>,
+    spool: Option<(u32, Spool)>,
+    spools: Arc<Spools>,
 }
 
 impl Write for MeteredOutput {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let written = self.output.write(bytes)?;
         self.meter.wrote(written as u64);
+        if let Some((_, spool)) = &mut self.spool {
+            spool.write(&bytes[..written]);
+        }
         Ok(written)
     }
     fn flush(&mut self) -> io::Result<()> {
@@ -60,6 +69,10 @@ impl Write for MeteredOutput {
 
 impl Output for MeteredOutput {
     fn finish(self: Box<Self>) -> io::Result<()> {
-        self.output.finish()
+        self.output.finish()?;
+        if let Some((part, spool)) = self.spool {
+            self.spools.written(part, spool);
+        }
+        Ok(())
     }
 }

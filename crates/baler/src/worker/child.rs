@@ -166,6 +166,7 @@ async fn merge(order: ChildOrder, held: &Arc<Held>) -> MergeEnd {
         grant: order.grant,
         threads: order.threads,
         memory_bytes: order.memory_bytes,
+        spools: Arc::default(),
     };
     engine::merge(order, Arc::new(meter)).await
 }

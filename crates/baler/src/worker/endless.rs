@@ -1,6 +1,8 @@
 //! A worker that goes on until it is asked to stop: it asks for work whenever it has a free slot, waits where there is none,
 //! and backs off where its machine or the store fails.
 
+use std::collections::VecDeque;
+use std::pin::pin;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -9,14 +11,19 @@ use anyhow::anyhow;
 use baler_core::event::ReleaseReason;
 use tokio::sync::mpsc;
 use tokio::task::{JoinHandle, JoinSet};
+use tokio::time::timeout;
 
 use super::attempt::Outcome;
 use super::hands::Hands;
+use super::slots::{Place, Pool, Slots};
 use crate::desk::{Assignment, Desk, DeskError, Word};
 use crate::watch::jittered;
 
 /// How long a poll waits for work to come up. A worker that is to stop waits for the answer, so as to lose no lease.
 const POLL_WAIT: Duration = Duration::from_secs(5);
+
+/// How long a root that shares its places may take to answer before it has to do without them.
+const POLL_PATIENCE: Duration = Duration::from_secs(2);
 
 /// How soon it is noticed that the worker is to stop.
 const STOP_CHECK: Duration = Duration::from_millis(50);
@@ -84,44 +91,57 @@ pub trait Works: Clone + Send + Sync + 'static {
 #[derive(Debug)]
 pub struct Endless<W = Hands> {
     hands: W,
-    slots: usize,
+    slots: Arc<Slots>,
     tally: Arc<Tally>,
 }
 
-type Polling = JoinHandle<Result<Vec<Assignment>, DeskError>>;
+/// Work that was granted, and places to do it.
+type Polled = Result<(Vec<Assignment>, Vec<Place>), DeskError>;
+type Polling = JoinHandle<Polled>;
+type Running = JoinSet<Result<Outcome, DeskError>>;
 
 impl<W: Works> Endless<W> {
     /// With so many attempts at once.
     pub fn new(hands: W, slots: usize, tally: Arc<Tally>) -> Self {
+        Self::sharing(hands, Pool::new(slots, slots).share(), tally)
+    }
+
+    /// With as many attempts at once as it gets places, which others may want too.
+    pub fn sharing(hands: W, slots: Slots, tally: Arc<Tally>) -> Self {
+        let slots = Arc::new(slots);
         Self { hands, slots, tally }
     }
 
     /// Works until it is asked to stop; then it gives back what is not finished, and delivers what is.
-    pub async fn run(mut self) -> anyhow::Result<()> {
+    pub async fn run(self) -> anyhow::Result<()> {
         let (handed_on, mut next) = mpsc::unbounded_channel();
-        self.hands.hand_on(handed_on);
-        let mut running: JoinSet<Result<Outcome, DeskError>> = JoinSet::new();
+        let mut running = Running::new();
         let mut polling: Option<Polling> = None;
+        let mut waiting = VecDeque::new();
         let (mut unreachable, mut faulty) = (Pause::default(), Pause::default());
+        let mut idle = false;
         loop {
             while let Ok(assignment) = next.try_recv() {
-                self.take(vec![assignment], &mut running).await?;
+                waiting.push_back(assignment);
             }
-            let free = self.slots.saturating_sub(running.len());
-            if self.hands.is_draining() && running.is_empty() && polling.is_none() {
+            self.take_handed_on(&mut waiting, &handed_on, &mut running)
+                .await?;
+            let ended = running.is_empty() && polling.is_none() && waiting.is_empty();
+            if self.hands.is_draining() && ended {
                 return Ok(());
             }
-            if polling.is_none() && free > 0 && !self.hands.is_draining() {
-                polling = Some(self.poll(free, unreachable.length.max(faulty.length)));
+            if polling.is_none() && waiting.is_empty() && self.slots.has_room() && !self.hands.is_draining() {
+                polling = Some(self.poll(unreachable.length.max(faulty.length), idle));
             }
             tokio::select! {
                 polled = join(&mut polling) => {
                     polling = None;
                     self.tally.polled(polled.as_ref().err());
                     match polled {
-                        Ok(assignments) => {
+                        Ok((assignments, places)) => {
                             unreachable = Pause::default();
-                            self.take(assignments, &mut running).await?;
+                            idle = assignments.is_empty();
+                            self.take(assignments, places, &handed_on, &mut running).await?;
                         }
                         Err(error) => unreachable.after(error)?,
                     }
@@ -140,17 +160,30 @@ impl<W: Works> Endless<W> {
     }
 
     /// In a task of its own: an answer that nobody waits for would be a lost lease.
-    fn poll(&self, free: usize, pause: Duration) -> Polling {
-        let hands = self.hands.clone();
+    fn poll(&self, pause: Duration, idle: bool) -> Polling {
+        let (hands, slots) = (self.hands.clone(), self.slots.clone());
         tokio::spawn(async move {
             let mut left = jittered(pause);
             while !left.is_zero() && !hands.is_draining() {
                 tokio::time::sleep(STOP_CHECK.min(left)).await;
                 left = left.saturating_sub(STOP_CHECK);
             }
-            match hands.is_draining() {
-                true => Ok(Vec::new()),
-                false => hands.desk().poll(free, POLL_WAIT).await,
+            // Who shares its places does not keep one while there is nothing to do.
+            let wanted = match slots.is_shared() && idle {
+                true => {
+                    tokio::select! {
+                        stirred = hands.desk().stirred(POLL_WAIT) => stirred?,
+                        () = draining(&hands) => false,
+                    }
+                }
+                false => !hands.is_draining(),
+            };
+            if !wanted {
+                return Ok((vec![], vec![]));
+            }
+            tokio::select! {
+                places = slots.take() => ask(&hands, &slots, places).await,
+                () = draining(&hands) => Ok((vec![], vec![])),
             }
         })
     }
@@ -158,18 +191,59 @@ impl<W: Works> Endless<W> {
     async fn take(
         &self,
         assignments: Vec<Assignment>,
-        running: &mut JoinSet<Result<Outcome, DeskError>>,
+        mut places: Vec<Place>,
+        handed_on: &mpsc::UnboundedSender<Assignment>,
+        running: &mut Running,
     ) -> anyhow::Result<()> {
         for assignment in assignments {
-            match self.hands.is_draining() {
-                false => {
-                    self.tally.begun.fetch_add(1, Ordering::Relaxed);
-                    running.spawn(self.hands.begin(assignment));
-                }
-                true => self.give_back(assignment).await?,
+            match places.pop().filter(|_| !self.hands.is_draining()) {
+                Some(place) => self.begin(assignment, place, handed_on, running),
+                None => self.give_back(assignment).await?,
             }
         }
         Ok(())
+    }
+
+    /// What came with an attempt's last word gets the place that the attempt is about to leave.
+    async fn take_handed_on(
+        &self,
+        waiting: &mut VecDeque<Assignment>,
+        handed_on: &mpsc::UnboundedSender<Assignment>,
+        running: &mut Running,
+    ) -> anyhow::Result<()> {
+        while let Some(assignment) = waiting.pop_front() {
+            if self.hands.is_draining() {
+                self.give_back(assignment).await?;
+                continue;
+            }
+            let Some(place) = self.slots.try_take() else {
+                waiting.push_front(assignment);
+                return Ok(());
+            };
+            self.begin(assignment, place, handed_on, running);
+        }
+        Ok(())
+    }
+
+    /// Who shares its places asks for nothing with its last word: others may have waited longer for the place.
+    fn begin(
+        &self,
+        assignment: Assignment,
+        place: Place,
+        handed_on: &mpsc::UnboundedSender<Assignment>,
+        running: &mut Running,
+    ) {
+        let mut hands = self.hands.clone();
+        if !self.slots.is_shared() {
+            hands.hand_on(handed_on.clone());
+        }
+        self.tally.begun.fetch_add(1, Ordering::Relaxed);
+        let attempt = hands.begin(assignment);
+        running.spawn(async move {
+            let outcome = attempt.await;
+            drop(place);
+            outcome
+        });
     }
 
     async fn give_back(&self, assignment: Assignment) -> Result<(), DeskError> {
@@ -200,8 +274,33 @@ impl<W: Works> Endless<W> {
     }
 }
 
+/// Asks for work for these places. Where others wait for the same ones, a root that takes long to answer does not keep them: what it
+/// grants in the end is begun where there is room, and given back where there is none.
+async fn ask<W: Works>(hands: &W, slots: &Slots, places: Vec<Place>) -> Polled {
+    let (desk, number) = (hands.desk(), places.len());
+    if !slots.is_shared() {
+        let assignments = desk.poll(number, POLL_WAIT).await?;
+        return Ok((assignments, places));
+    }
+    let mut asked = pin!(desk.poll(number, Duration::ZERO));
+    if let Ok(assignments) = timeout(POLL_PATIENCE, asked.as_mut()).await {
+        return Ok((assignments?, places));
+    }
+    drop(places);
+    let assignments = asked.await?;
+    let places = (0..assignments.len()).map_while(|_| slots.try_take());
+    Ok((assignments, places.collect()))
+}
+
+/// Returns once nothing new is to be begun.
+async fn draining<W: Works>(hands: &W) {
+    while !hands.is_draining() {
+        tokio::time::sleep(STOP_CHECK).await;
+    }
+}
+
 /// Waits for a poll that is under way; for ever if none is.
-async fn join(polling: &mut Option<Polling>) -> Result<Vec<Assignment>, DeskError> {
+async fn join(polling: &mut Option<Polling>) -> Polled {
     match polling {
         None => std::future::pending().await,
         Some(polling) => match polling.await {
@@ -231,5 +330,116 @@ impl Pause {
             }
             DeskError::Lasting(error) => Err(error),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::AtomicUsize;
+
+    use async_trait::async_trait;
+    use baler_core::file::Place as FilePlace;
+    use baler_core::ids::{JournalId, WorkerId};
+    use baler_core::request::Reply;
+    use tempfile::TempDir;
+
+    use super::super::slots::Pool;
+    use super::*;
+    use crate::depot::Depot;
+    use crate::desk::{Desk, Leases};
+    use crate::folder::Folder;
+    use crate::merge::Merges;
+    use crate::report::ProgressView;
+    use crate::site::Site;
+
+    /// A root that answers at once, or never.
+    #[derive(Debug)]
+    struct Root {
+        hangs: bool,
+        polls: AtomicUsize,
+        worker: WorkerId,
+        leases: Arc<Leases>,
+    }
+
+    #[async_trait]
+    impl Desk for Root {
+        fn journal(&self) -> JournalId {
+            JournalId(1)
+        }
+
+        fn worker(&self) -> &WorkerId {
+            &self.worker
+        }
+
+        fn leases(&self) -> &Arc<Leases> {
+            &self.leases
+        }
+
+        async fn stirred(&self, _: Duration) -> Result<bool, DeskError> {
+            tokio::time::sleep(Duration::from_millis(100)).await;
+            Ok(true)
+        }
+
+        async fn poll(&self, _: usize, _: Duration) -> Result<Vec<Assignment>, DeskError> {
+            self.polls.fetch_add(1, Ordering::Relaxed);
+            if self.hangs {
+                std::future::pending::<()>().await;
+            }
+            Ok(vec![])
+        }
+
+        async fn tell(&self, _: Word) -> Result<Reply, DeskError> {
+            Ok(Reply::Done)
+        }
+
+        async fn tell_and_ask(&self, _: Word, _: usize) -> Result<(Reply, Vec<Assignment>), DeskError> {
+            Ok((Reply::Done, vec![]))
+        }
+    }
+
+    fn root(hangs: bool) -> Arc<Root> {
+        Arc::new(Root {
+            hangs,
+            polls: AtomicUsize::new(0),
+            worker: WorkerId::from("here"),
+            leases: Arc::default(),
+        })
+    }
+
+    fn worker(dir: &TempDir, desk: &Arc<Root>, pool: &Arc<Pool>) -> Endless {
+        let folder = Folder::open_root(dir.path()).unwrap();
+        assert_eq!(folder.place(), FilePlace::Root);
+        let hands = Hands {
+            desk: desk.clone(),
+            site: Site::new(Depot::Folder(Arc::new(folder)), None),
+            merges: Merges::default(),
+            threads: 1,
+            memory_bytes: 1 << 30,
+            range_bytes: 1 << 30,
+            isolation: None,
+            progress: ProgressView::silent(),
+            drain: Arc::default(),
+            wasted: Arc::default(),
+            next: None,
+            cut: Arc::default(),
+        };
+        Endless::sharing(hands, pool.share(), Arc::default())
+    }
+
+    /// Trap: a root that does not answer keeps the only place, and with it every other root.
+    #[tokio::test(start_paused = true)]
+    async fn a_root_that_hangs_keeps_no_place_from_the_others() {
+        let dir = tempfile::tempdir().unwrap();
+        let pool = Pool::new(1, 1);
+        let (hanging, lively) = (root(true), root(false));
+        let workers = [worker(&dir, &hanging, &pool), worker(&dir, &lively, &pool)];
+        let mut running = JoinSet::new();
+        for worker in workers {
+            running.spawn(worker.run());
+        }
+        tokio::time::sleep(Duration::from_secs(60)).await;
+        assert_eq!(hanging.polls.load(Ordering::Relaxed), 1);
+        let polls = lively.polls.load(Ordering::Relaxed);
+        assert!(polls > 100, "it was asked {polls} times in a minute");
     }
 }

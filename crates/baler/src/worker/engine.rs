@@ -15,6 +15,7 @@ use tokio::task::JoinError;
 
 use super::bench::AttemptBench;
 use super::meter::Meter;
+use crate::cache::Spools;
 use crate::depot::{Depot, DepotError, Input, InputError};
 use crate::desk::Phase;
 use crate::folder::advice;
@@ -30,6 +31,8 @@ pub(super) struct Order {
     pub(super) merge: Arc<dyn Merge>,
     pub(super) threads: usize,
     pub(super) memory_bytes: u64,
+    /// Outputs on their way into the cache.
+    pub(super) spools: Arc<Spools>,
 }
 
 impl Order {
@@ -120,7 +123,7 @@ pub(super) async fn open_inputs(
         #[cfg(debug_assertions)]
         super::hook::die_of(&file.path);
         match order.site.depot_of(&file.path).open_input(file).await {
-            Ok(input) => inputs.push(input),
+            Ok(input) => inputs.push(order.site.cached(file, input)),
             Err(InputError::Gone { .. } | InputError::Changed { .. }) => {
                 changed.push(charge(file, "gone or overwritten"));
             }

@@ -12,6 +12,7 @@ mod hands;
 mod hook;
 mod meter;
 mod publishing;
+mod slots;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -37,6 +38,7 @@ use crate::watch::Watch;
 pub use attempt::Outcome;
 pub use endless::{Endless, Tally, Works};
 pub use hands::Hands;
+pub use slots::{Place, Pool, Slots};
 
 /// Faults of the machine or the store in a row after which a run gives up: one of the two is not fit for the work.
 const FAULTS_MAX: u32 = 3;

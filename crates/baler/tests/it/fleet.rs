@@ -7,9 +7,10 @@ mod poison;
 mod processes;
 mod ranges;
 mod resume;
+mod roots;
 mod routes;
 mod seeing;
 mod shapes;
 mod zombies;
 
-pub(crate) use processes::{Fleet, Process};
+pub(crate) use processes::{Fleet, Process, wait_until};

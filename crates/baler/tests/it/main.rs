@@ -6,6 +6,8 @@ mod support;
 
 #[cfg(feature = "cloud")]
 mod buckets;
+#[cfg(feature = "http")]
+mod caching;
 mod command_line;
 mod compaction;
 #[cfg(feature = "http")]

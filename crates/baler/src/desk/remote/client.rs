@@ -11,6 +11,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::desk::DeskError;
+use crate::desk::protocol::{self, Hello};
 
 /// The way to a coordinator. Requests and answers are those of [`crate::desk::protocol`], as JSON.
 #[async_trait]
@@ -28,6 +29,19 @@ pub trait Coordinator: fmt::Debug + Send + Sync {
 }
 
 impl dyn Coordinator {
+    /// Which root it is about. One that speaks another version is of no use.
+    pub async fn hello(&self) -> Result<Hello, DeskError> {
+        let hello: Hello = self.get(protocol::HELLO, LOOK_MAX).await?;
+        match hello.version {
+            protocol::VERSION => Ok(hello),
+            other => Err(DeskError::Lasting(anyhow!(
+                "{} speaks version {other} of the protocol, this program {}: install the same version",
+                self.name(),
+                protocol::VERSION
+            ))),
+        }
+    }
+
     pub(super) async fn get<T: DeserializeOwned>(
         &self,
         path: &str,

@@ -36,7 +36,8 @@ impl RemoteDesk {
             None => (false, held),
         };
         // Who answers is asked to take them over first, so that all leases come to one watcher.
-        let others = (1..self.coordinators.len()).map(|step| (current + step) % self.coordinators.len());
+        let number = self.coordinators.len();
+        let others = (1..number).map(|step| (current + step) % number);
         let order: Vec<usize> = match answered {
             true => [current].into_iter().chain(others).collect(),
             false => others.chain([current]).collect(),
@@ -58,7 +59,7 @@ impl RemoteDesk {
 
     /// Shows tokens to one coordinator. Answers with those it cannot answer for; `None` if it does not answer.
     async fn show(&self, index: usize, path: &str, held: &[Arc<Held>]) -> Option<Vec<Arc<Held>>> {
-        let coordinator = &self.coordinators[index];
+        let coordinator = self.coordinators.get(index);
         let leases = held.iter().map(|held| (held.attempt, held.progress()));
         let ask = RenewAsk {
             journal: self.hello.journal,

@@ -1,7 +1,6 @@
 //! Who dies, sleeps or is told to go loses nothing and commits nothing twice; and nobody else has to stop for it.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -43,16 +42,7 @@ pub(super) fn tidy(fleet: &Fleet) {
 
 /// The folder of the one attempt that has begun to write: `<job>-<range>-<token>`.
 pub(super) fn attempt(fleet: &Fleet) -> String {
-    let mut name = None;
-    wait_until("an attempt has begun to write", || {
-        let staging = fs::read_dir(fleet.scene.path("data/_baler/staging"));
-        let mut folders = staging.into_iter().flatten().map(|folder| folder.unwrap());
-        name = folders
-            .next()
-            .map(|folder| folder.file_name().into_string().unwrap());
-        name.is_some()
-    });
-    name.unwrap()
+    fleet.wait_for_attempt()
 }
 
 #[test]

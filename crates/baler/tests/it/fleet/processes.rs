@@ -1,6 +1,7 @@
 //! Processes that a story starts, and that end with it however it ends.
 
 use std::collections::BTreeMap;
+use std::fs;
 use std::io::{BufRead, BufReader};
 use std::net::TcpListener;
 use std::process::{Child, Stdio};
@@ -36,19 +37,24 @@ impl Fleet {
 
     /// The same for a root of native tables, which say for themselves how they are sorted.
     pub(crate) fn serve_native(&self, args: &[&str]) -> Process {
-        self.serve_in(args, &[])
+        self.serve_in("data", free_port(), args, &[])
     }
 
     /// The same as `serve`, with variables in its environment.
     pub(crate) fn serve_with(&self, args: &[&str], env: &[(&'static str, String)]) -> Process {
-        self.serve_in(&[&["--sort-by", "key"], args].concat(), env)
+        let args = [&["--sort-by", "key"], args].concat();
+        self.serve_in("data", free_port(), &args, env)
     }
 
-    fn serve_in(&self, args: &[&str], env: &[(&'static str, String)]) -> Process {
-        let port = free_port();
+    /// The same for another folder, on this port.
+    pub(crate) fn serve_at(&self, root: &str, port: u16, args: &[&str]) -> Process {
+        self.serve_in(root, port, args, &[])
+    }
+
+    fn serve_in(&self, root: &str, port: u16, args: &[&str], env: &[(&'static str, String)]) -> Process {
         let listen = format!("127.0.0.1:{port}");
         let all = [
-            &["serve", "data", "--settle", "0s", "--rescan", "300ms"],
+            &["serve", root, "--settle", "0s", "--rescan", "300ms"],
             &["--listen", &listen][..],
             args,
         ]
@@ -120,6 +126,20 @@ impl Fleet {
             !holder.is_empty()
         });
         holder
+    }
+
+    /// The folder of the one attempt that has begun to write: `<job>-<range>-<token>`.
+    pub(crate) fn wait_for_attempt(&self) -> String {
+        let mut name = None;
+        wait_until("an attempt has begun to write", || {
+            let staging = fs::read_dir(self.scene.path("data/_baler/staging"));
+            let mut folders = staging.into_iter().flatten().map(|folder| folder.unwrap());
+            name = folders
+                .next()
+                .map(|folder| folder.file_name().into_string().unwrap());
+            name.is_some()
+        });
+        name.unwrap()
     }
 
     /// The worker that holds a lease now.

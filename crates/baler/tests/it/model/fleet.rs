@@ -148,10 +148,7 @@ impl Fleet {
     async fn process(&self, lease: Duration) -> Process {
         let (replica, store) = self.replica(self.first.again()).await;
         let folder = Folder::open_root(self.dir.path()).unwrap();
-        let site = Site {
-            root: Depot::Folder(Arc::new(folder)),
-            source: None,
-        };
+        let site = Site::new(Depot::Folder(Arc::new(folder)), None);
         let rescan = RescanSettings {
             every: None,
             settle: Duration::ZERO,
