@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use rustix::process::Signal;
 
-use super::fencing::{at_rest, attempt, big, long, tidy};
+use super::fencing::{at_rest, attempt, long, tidy};
 use super::processes::wait_until;
 use super::shapes::get;
 
@@ -45,14 +45,15 @@ fn a_coordinator_that_slept_past_its_lease_takes_nothing_from_its_workers() {
 /// Trap: a coordinator with a worker of its own wakes up, and finishes what another is merging by now.
 #[test]
 fn a_coordinator_that_slept_past_its_lease_commits_nothing() {
-    let fleet = big();
+    let fleet = long();
     let before = fleet.scene.rows("data");
     let sleeper = fleet.serve(&["--lease", "1s", "--threads", "1"]);
     let slept = attempt(&fleet);
     let holder = fleet.wait_for_lease();
-    // Nearly done, so that it would be the first to finish.
-    thread::sleep(Duration::from_millis(500));
+    // Well on its way, so that it would be the first to finish.
+    thread::sleep(Duration::from_millis(200));
     sleeper.send(Signal::STOP);
+    assert_eq!(fleet.committed(), 0, "it was done before it fell asleep");
     let heir = fleet.serve(&["--lease", "1s", "--threads", "1"]);
     wait_until("another holds the range", || {
         fleet.holder().is_some_and(|now| now != holder) || fleet.committed() == 1
