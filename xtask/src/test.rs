@@ -40,6 +40,10 @@ pub(crate) fn run(args: &[String]) -> Result<()> {
         let python = venv::TEST.python(&workspace)?;
         let mut tests = workspace.cargo(&["test", "--workspace", "--locked"]);
         tests.env("BALER_PYTHON", python).envs(stores::env(&workspace)?);
+        // Stories of fleets and of stores mostly wait, for leases and for each other.
+        if std::env::var_os("RUST_TEST_THREADS").is_none() {
+            tests.env("RUST_TEST_THREADS", (2 * cores()).to_string());
+        }
         // Whether a change lands is not left to luck; everybody else's runs try new cases each time.
         if std::env::var_os("CI").is_some() {
             tests.env("PROPTEST_RNG_SEED", SEED_IN_CI);
@@ -52,6 +56,10 @@ pub(crate) fn run(args: &[String]) -> Result<()> {
         });
     }
     steps.finish()
+}
+
+fn cores() -> usize {
+    std::thread::available_parallelism().map_or(2, std::num::NonZero::get)
 }
 
 fn check_the_checker(workspace: &Workspace) -> Result<()> {
