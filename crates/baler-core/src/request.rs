@@ -1,7 +1,5 @@
-//! What outsiders ask, and what they are told. A refusal is an ordinary reply.
+//! What outsiders ask, and what they are told.
 
-use std::collections::BTreeSet;
-use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -9,17 +7,19 @@ use serde::{Deserialize, Serialize};
 use crate::event::{Quarantined, ReleaseReason};
 use crate::external::{CatalogVersion, CommitOutcome};
 use crate::file::{File, FilePath, Identity, Level};
-use crate::ids::{
-    JobId, JournalId, Partition, PinId, RangeId, Sequence, TableName, Token, WatcherId, WorkerId,
-};
-use crate::job::{Finished, Job, JobSummary};
+use crate::ids::{JobId, JournalId, PinId, RangeId, Sequence, TableName, Token, WatcherId, WorkerId};
+use crate::job::Finished;
 use crate::lease::HostLock;
 use crate::names::Attempt;
-use crate::range::Span;
-use crate::table::{MergeSpec, TableSpec};
+use crate::table::TableSpec;
 use crate::time::Millis;
 
+mod reply;
+mod scope;
+
 pub use crate::refusal::Refusal;
+pub use reply::{Added, Expired, Grant, Reply};
+pub use scope::{Formats, Scope};
 
 /// Something asked of the state machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -252,81 +252,6 @@ pub struct Poll {
     pub scope: Scope,
 }
 
-/// What a worker is willing to work on.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Scope {
-    /// Only this table.
-    pub table: Option<TableName>,
-    /// Only these tables.
-    pub tables: Option<BTreeSet<TableName>>,
-    /// Only jobs whose lowest input is of one of these levels.
-    pub levels: Option<RangeInclusive<Level>>,
-    /// Only jobs with at most so many input bytes.
-    pub max_job_bytes: Option<u64>,
-    /// Only files of these formats.
-    #[serde(default)]
-    pub formats: Formats,
-    /// Only these partitions.
-    pub partitions: Option<BTreeSet<Partition>>,
-    /// Plan no more input bytes than this.
-    pub bytes_left: Option<u64>,
-    /// Begin no more jobs than this.
-    pub jobs_left: Option<usize>,
-}
-
-/// The formats that a worker knows. Whoever says nothing knows Baler's own and no other: a file of another one would look
-/// damaged to it.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Formats {
-    /// Baler's own.
-    #[default]
-    Parquet,
-    /// These, by their names.
-    Only(BTreeSet<Arc<str>>),
-    /// Every one: for those who do not merge.
-    Any,
-}
-
-impl Scope {
-    /// Everything there is.
-    pub fn everything() -> Self {
-        Self {
-            formats: Formats::Any,
-            ..Self::default()
-        }
-    }
-
-    /// Whether a job of this table and partition is inside.
-    pub fn covers(&self, table: &TableName, partition: &Partition) -> bool {
-        self.covers_table(table)
-            && self
-                .partitions
-                .as_ref()
-                .is_none_or(|only| only.contains(partition))
-    }
-
-    /// Whether something of this table may be inside.
-    pub fn covers_table(&self, table: &TableName) -> bool {
-        self.table.as_ref().is_none_or(|only| only == table)
-            && self.tables.as_ref().is_none_or(|only| only.contains(table))
-    }
-
-    /// Whether files that are merged so are of a format that the worker knows.
-    pub fn knows(&self, merge: &MergeSpec) -> bool {
-        match &self.formats {
-            Formats::Parquet => merge.format.is_none(),
-            Formats::Only(these) => these.contains(merge.format()),
-            Formats::Any => true,
-        }
-    }
-
-    /// Whether a job of this level and size is inside. That is about merging: publishing is short, and for anybody.
-    pub fn takes(&self, level: Level, bytes: u64) -> bool {
-        self.levels.as_ref().is_none_or(|only| only.contains(&level))
-            && self.max_job_bytes.is_none_or(|max| bytes <= max)
-    }
-}
-
 /// A job that a policy of the owner's wants, chosen on a state that may be old by now.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Propose {
@@ -369,100 +294,4 @@ pub struct Finish {
     /// For plain tables: what a HEAD of each input, begun after the merge, says. `None` is a 404. Only the last range of a
     /// job to be finished needs it: whoever is told that it lacks sends its result again with it.
     pub inputs_now: Option<Vec<Option<Identity>>>,
-}
-
-/// What a request was answered. Given only after its events, if it has any, are in the journal.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Reply {
-    /// It is so now, or was so already.
-    Done,
-    /// What became of files that were offered.
-    Added(Added),
-    /// A proposal became this job.
-    Planned(JobId),
-    /// Ranges to work on; empty if there are none.
-    Granted(Vec<Grant>),
-    /// The job is cut; the asker's lease, under the same token, is now on its first range.
-    Cut(Grant),
-    /// A range is finished; here is the publishing that follows, if any.
-    Finished {
-        /// The job's publishing, granted to the same worker.
-        publish: Option<Grant>,
-        /// The job's summary, if this committed it.
-        committed: Option<JobSummary>,
-    },
-    /// A commit may be tried in the external catalog, on the version that was named; the lease is on `RangeId::Publish`.
-    MayCommit(Grant),
-    /// The external catalog refused the job, and it has ended.
-    JobFailed(JobId),
-    /// A job is published, or in the external catalog, and so committed.
-    Committed(JobSummary),
-    /// The job was cancelled, because something it stands on has changed.
-    JobCancelled(JobId),
-    /// What retention dropped.
-    Expired(Expired),
-    /// Put on the deletion list.
-    Due(Vec<FilePath>),
-    /// Pinned: the name of the promise. Without a version asked for, its entry is the version.
-    Pinned(PinId),
-    /// It cannot be done.
-    Refused(Refusal),
-}
-
-/// What became of files that were offered.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Added {
-    /// New.
-    pub added: u64,
-    /// Known already, live or consumed.
-    pub known: u64,
-    /// Passed over: the state has changed since the evidence, or a job holds the path. Look again later.
-    pub later: Vec<FilePath>,
-    /// Consumed before, and holding something else now. Not taken.
-    pub changed: Vec<FilePath>,
-    /// Quarantined in this version.
-    pub quarantined: u64,
-    /// Not taken: another table of this root shows the path, or is about to delete what lies there.
-    pub taken: Vec<FilePath>,
-}
-
-/// What retention dropped.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Expired {
-    /// Files.
-    pub files: u64,
-    /// Their rows.
-    pub rows: u64,
-    /// Their bytes.
-    pub bytes: u64,
-    /// Whether there are more: ask again.
-    pub more: bool,
-}
-
-/// A range that a worker may work on.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Grant {
-    /// The job, as it stood at the grant.
-    pub job: Arc<Job>,
-    /// Its range.
-    pub range: RangeId,
-    /// The lease.
-    pub token: Token,
-}
-
-impl Grant {
-    /// The attempt that this grant begins.
-    pub fn attempt(&self) -> Attempt {
-        Attempt {
-            job: self.job.id,
-            range: self.range,
-            token: self.token,
-        }
-    }
-
-    /// The keys to work on.
-    pub fn span(&self) -> &Span {
-        let range = self.job.range(self.range);
-        &range.expect("a grant is for a range that its job has").span
-    }
 }

@@ -5,16 +5,14 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use anyhow::{Result, anyhow, bail};
-use baler_core::ids::{JournalId, WorkerId};
+use anyhow::{Result, bail};
+use baler_core::ids::JournalId;
 use futures::future::join_all;
 use tokio::task::JoinSet;
 
 use super::{Crew, Drain, Work};
-use crate::desk::{Client, Coordinator, Coordinators, Desk, DeskError, RemoteDesk};
-use crate::root::Root;
+use crate::desk::{Client, Coordinator, Coordinators, DeskError, RemoteDesk, worker_name};
 use crate::settings::Usage;
-use crate::site::Site;
 use crate::store::Location;
 use crate::watch::jittered;
 use crate::worker::child::Isolation;
@@ -131,7 +129,7 @@ impl Crew {
         let desk =
             RemoteDesk::connect_among(group, worker_name(), self.merging.memory_bytes, self.offer()).await?;
         let desk = Arc::new(desk);
-        let site = site_of(&desk, root).await?;
+        let site = desk.find_site(root).await?;
         desk.works_in(site.clone());
         self.board.put_up(&names, Arc::new(site.clone()));
         eprintln!("working on {} for {names}", site.root);
@@ -170,31 +168,4 @@ async fn greet_all(groups: &mut Groups, silent: &mut Silent) -> Result<(), DeskE
     }
     *silent = left;
     refused
-}
-
-/// Where the files lie, as this machine sees it. In another place a worker would miss every input, and report them as
-/// gone: so the journal there must be the coordinator's.
-async fn site_of(desk: &RemoteDesk, root: Option<&Location>) -> Result<Site> {
-    let hello = desk.hello();
-    let location = match root {
-        Some(root) => root.clone(),
-        None => hello.root.parse()?,
-    };
-    let root = Root::open_to_merge(&location, hello.outputs.clone()).await?;
-    if root.journal()? != desk.journal() {
-        return Err(anyhow!(
-            "{location} is not the root of this coordinator: its journal is another. Give --root, with the place where this \
-             machine finds {}",
-            hello.root
-        ));
-    }
-    Ok(root.site)
-}
-
-/// For people: ownership is proved by token alone.
-fn worker_name() -> WorkerId {
-    let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
-    let host = host.trim();
-    let unique = rand::random::<u32>();
-    WorkerId(format!("{host}-{}-{unique:08x}", std::process::id()).into())
 }

@@ -19,7 +19,7 @@ pub use own::OwnDesk;
 #[cfg(feature = "http")]
 pub(crate) use own::assign;
 #[cfg(feature = "http")]
-pub use remote::{Client, Coordinator, Coordinators, RemoteDesk};
+pub use remote::{Client, Coordinator, Coordinators, RemoteDesk, worker_name};
 pub use words::{Assignment, Offer, Phase, Progress, Spent, Word};
 
 use std::fmt;

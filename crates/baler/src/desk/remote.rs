@@ -3,6 +3,7 @@
 
 mod client;
 mod coordinators;
+mod place;
 mod renewing;
 
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -21,6 +22,7 @@ use crate::report::Cost;
 use crate::site::Site;
 pub use client::{Client, Coordinator};
 pub use coordinators::Coordinators;
+pub use place::worker_name;
 
 /// How long a word about an attempt is tried to be delivered.
 const TELL_PATIENCE: Duration = Duration::from_secs(60);

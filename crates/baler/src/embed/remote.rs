@@ -3,17 +3,14 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use anyhow::{Context, Result, bail};
-use baler_core::ids::WorkerId;
+use anyhow::{Context, Result};
 use tokio::runtime::Handle;
 use tokio::task::JoinHandle;
 
-use crate::desk::{Desk, RemoteDesk};
+use crate::desk::{RemoteDesk, worker_name};
 use crate::merge::{Merge, Merges};
 use crate::report::ProgressView;
-use crate::root::Root;
 use crate::settings::Merging;
-use crate::site::Site;
 use crate::store::Location;
 use crate::worker::{Endless, Hands, Tally};
 
@@ -111,9 +108,16 @@ impl RemoteWorkerBuilder {
         };
         let token = self.token.as_deref();
         let offer = self.merges.offer();
-        let desk = RemoteDesk::connect(&self.coordinators, token, name(), merging.memory_bytes, offer);
+        let desk = RemoteDesk::connect(
+            &self.coordinators,
+            token,
+            worker_name(),
+            merging.memory_bytes,
+            offer,
+        );
         let desk = Arc::new(desk.await?);
-        let site = site_of(&desk, self.root.as_deref()).await?;
+        let root: Option<Location> = self.root.as_deref().map(str::parse).transpose()?;
+        let site = desk.find_site(root.as_ref()).await?;
         desk.works_in(site.clone());
         let (tally, drain): (Arc<Tally>, Arc<AtomicBool>) = Default::default();
         let hands = Hands {
@@ -143,25 +147,4 @@ impl RemoteWorkerBuilder {
             running,
         })
     }
-}
-
-/// Where the files lie, as this machine sees it. In another place a worker would miss every input, and report them as
-/// gone: so the journal there must be the coordinator's.
-async fn site_of(desk: &RemoteDesk, root: Option<&str>) -> Result<Site> {
-    let hello = desk.hello();
-    let location: Location = root.unwrap_or(&hello.root).parse()?;
-    let root = Root::open_to_merge(&location, hello.outputs.clone()).await?;
-    if root.journal()? != desk.journal() {
-        bail!(
-            "{location} is not the root of this coordinator, which finds it at {}",
-            hello.root
-        );
-    }
-    Ok(root.site)
-}
-
-/// For people: ownership is proved by token alone.
-fn name() -> WorkerId {
-    let unique = rand::random::<u32>();
-    WorkerId(format!("{}-{unique:08x}", std::process::id()).into())
 }
