@@ -55,15 +55,29 @@ impl Drop for Closes<'_, '_> {
     }
 }
 
+fn with_handle<'j, T: Send + 'j>(job: impl FnOnce() -> T + Send + 'j) -> (Job<'j>, Handle<T>) {
+    let handle = Handle(Arc::default());
+    let ended = Arc::clone(&handle.0);
+    let job = move || {
+        let result = catch_unwind(AssertUnwindSafe(job));
+        *ended.lock().unwrap_or_else(PoisonError::into_inner) = Some(result);
+    };
+    (Box::new(job), handle)
+}
+
 impl<'j> Crew<'j> {
     /// Puts a job at the end of the queue.
     pub(crate) fn ask<T: Send + 'j>(&self, job: impl FnOnce() -> T + Send + 'j) -> Handle<T> {
-        let handle = Handle(Arc::default());
-        let ended = Arc::clone(&handle.0);
-        self.lock().jobs.push_back(Box::new(move || {
-            let result = catch_unwind(AssertUnwindSafe(job));
-            *ended.lock().unwrap_or_else(PoisonError::into_inner) = Some(result);
-        }));
+        let (job, handle) = with_handle(job);
+        self.lock().jobs.push_back(job);
+        self.news.notify_all();
+        handle
+    }
+
+    /// Puts a job before all others: somebody will soon wait for it.
+    pub(crate) fn ask_first<T: Send + 'j>(&self, job: impl FnOnce() -> T + Send + 'j) -> Handle<T> {
+        let (job, handle) = with_handle(job);
+        self.lock().jobs.push_front(job);
         self.news.notify_all();
         handle
     }
@@ -127,6 +141,22 @@ mod tests {
             });
             assert_eq!(sum, 499 * 500);
         }
+    }
+
+    #[test]
+    fn what_is_asked_for_first_is_done_before_what_waits() {
+        let done = Mutex::new(Vec::new());
+        with_crew(1, |crew| {
+            let later = [1, 2].map(|number| {
+                crew.ask({
+                    let done = &done;
+                    move || done.lock().unwrap().push(number)
+                })
+            });
+            crew.wait(crew.ask_first(|| done.lock().unwrap().push(0)));
+            later.into_iter().for_each(|handle| crew.wait(handle));
+        });
+        assert_eq!(*done.lock().unwrap(), [0, 1, 2]);
     }
 
     #[test]

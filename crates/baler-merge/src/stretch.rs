@@ -1,6 +1,6 @@
 //! A stretch that is merged row by row: taken in, then written window by window, its columns on all threads.
 
-use crate::columns::{Cutter, Encoder, InWork, Source, Watch};
+use crate::columns::{Cutter, Encoder, InWork, Onlooker, Source, Watch};
 use crate::context::Context;
 use crate::crew::{Crew, with_crew};
 use crate::error::MergeError;
@@ -85,23 +85,19 @@ impl Rows<'_> {
         let watch = order.map(|(sort, layouts)| Watch { sort, layouts });
         // Dropped rows are read, but neither hashed nor encoded.
         let looked_at = outline.window_rows * 2;
-        let mut cutter = Cutter::new(
-            &stock.shelf,
-            self.sieve,
-            self.source(&stock.shelf, order)?,
-            looked_at,
-        );
+        let source = self.source(&stock.shelf, order)?;
         with_crew(self.shares.threads, |crew| {
-            self.run(context, crew, &mut cutter, outputs, &encoder, watch.as_ref())
-        })?;
-        cutter.finish()
+            let mut cutter = Cutter::new(&stock.shelf, self.sieve, source, looked_at);
+            self.run(context, crew, &mut cutter, outputs, &encoder, watch.as_ref())?;
+            cutter.finish(crew)
+        })
     }
 
     fn run<'j>(
         &self,
         context: &Context<'_>,
         crew: &Crew<'j>,
-        cutter: &mut Cutter<'_>,
+        cutter: &mut Cutter<'j>,
         outputs: &mut Outputs<'_>,
         encoder: &'j Encoder<'j>,
         watch: Option<&'j Watch<'j>>,
@@ -116,7 +112,7 @@ impl Rows<'_> {
                 if rows == 0 && !in_work.is_empty() {
                     break;
                 }
-                match cutter.next(rows)? {
+                match cutter.next(crew, rows)? {
                     Some(cut) => in_work.push_back(InWork::begin(crew, encoder, watch, cut)?),
                     None => at_end = true,
                 }
@@ -151,8 +147,8 @@ impl Rows<'_> {
             keys.push(Box::new(lane));
         }
         let merger = Box::new(Merger::new(&layouts.order, keys)?);
-        let verifier = is_keyed.then(|| Box::new(Verifier::new(&layouts.order, echoes)));
-        Ok(Source::Merged(merger, verifier))
+        let onlooker = is_keyed.then(|| Onlooker::new(Verifier::new(&layouts.order, echoes)));
+        Ok(Source::Merged(merger, onlooker))
     }
 }
 

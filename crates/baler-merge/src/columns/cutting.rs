@@ -2,17 +2,20 @@
 
 use super::gather::Gather;
 use super::judged::{Fate, Judged, JudgedRun};
+use super::onlooker::Onlooker;
 use super::picks::{Picks, Span};
+use crate::crew::Crew;
 use crate::digest::Digest;
 use crate::error::MergeError;
-use crate::order::{Merger, Order, Run, Verifier};
+use crate::order::{Merger, Order, Run};
 use crate::report::{DELETED, Dropped, EXPIRED, OLDER_VERSION};
 use crate::shelf::Shelved;
 use crate::sieve::Sieve;
 use arrow::array::{ArrayRef, BooleanArray};
+use std::sync::Arc;
 
-/// Rows ordered at once: who looks on keeps up.
-const ORDER_ROWS: usize = 128 << 10;
+/// Rows ordered at once: who looks on is so many behind, and no more.
+const ORDER_ROWS: usize = 64 << 10;
 /// The sieve looks at no fewer, however few a window needs: each look reads some of every lane.
 const JUDGED_ROWS_MIN: usize = 8 << 10;
 /// Rules that take rows.
@@ -41,7 +44,7 @@ pub(crate) enum Source<'a> {
     /// Lane after lane, as they lie.
     AsTheyLie,
     /// As the keys say. Under a keyed rule somebody looks on.
-    Merged(Box<Merger<'a>>, Option<Box<Verifier<'a>>>),
+    Merged(Box<Merger<'a>>, Option<Onlooker<'a>>),
 }
 
 /// The rows of a window.
@@ -77,37 +80,36 @@ impl<'a> Cutter<'a> {
     }
 
     /// The next window with `rows` rows to write; fewer where rules take very many, and at the end. Nothing after that.
-    pub(crate) fn next(&mut self, rows: usize) -> Result<Option<Cut>, MergeError> {
+    pub(crate) fn next(&mut self, crew: &Crew<'a>, rows: usize) -> Result<Option<Cut>, MergeError> {
         let rows = rows.max(1);
         match self.sieve.is_idle() {
-            true => self.next_ordered(rows),
-            false => self.next_judged(rows),
+            true => self.next_ordered(crew, rows),
+            false => self.next_judged(crew, rows),
         }
     }
 
-    fn next_ordered(&mut self, rows: usize) -> Result<Option<Cut>, MergeError> {
+    fn next_ordered(&mut self, crew: &Crew<'a>, rows: usize) -> Result<Option<Cut>, MergeError> {
         let (mut orders, mut kept, mut looked_at) = (Vec::new(), 0, 0);
         while kept < rows && looked_at < self.rows_looked_at {
             let some = (rows - kept).min(self.rows_looked_at - looked_at).min(ORDER_ROWS);
-            let Some(order) = self.source.next(some, self.shelf, &self.taken, looked_at)? else {
+            let place = (self.shelf, &self.taken[..], looked_at);
+            let Some(order) = self.source.next(crew, some, place)? else {
                 break;
             };
             kept += order.kept();
             looked_at += order.rows();
             orders.push(order);
         }
-        let runs = || orders.iter().flat_map(Order::runs).map(judged_by_key);
+        let runs = || orders.iter().flat_map(|order| order.runs()).map(judged_by_key);
         Ok((!orders.is_empty()).then(|| self.cut(runs)))
     }
 
     /// Rules that look at rows take them before windows are cut, so that these are full of what is left.
-    fn next_judged(&mut self, rows: usize) -> Result<Option<Cut>, MergeError> {
+    fn next_judged(&mut self, crew: &Crew<'a>, rows: usize) -> Result<Option<Cut>, MergeError> {
         while self.ahead.kept() < rows && self.ahead.rows() < self.rows_looked_at {
             let some = (rows - self.ahead.kept()).clamp(JUDGED_ROWS_MIN, ORDER_ROWS);
-            let Some(order) = self
-                .source
-                .next(some, self.shelf, &self.taken, self.ahead.rows())?
-            else {
+            let place = (self.shelf, &self.taken[..], self.ahead.rows());
+            let Some(order) = self.source.next(crew, some, place)? else {
                 break;
             };
             self.judge(&order)?;
@@ -117,9 +119,9 @@ impl<'a> Cutter<'a> {
     }
 
     /// Ends the merge: all rows came out.
-    pub(crate) fn finish(self) -> Result<(), MergeError> {
-        if let Source::Merged(_, Some(verifier)) = self.source {
-            verifier.finish()?;
+    pub(crate) fn finish(self, crew: &Crew<'a>) -> Result<(), MergeError> {
+        if let Source::Merged(_, Some(onlooker)) = self.source {
+            onlooker.finish(crew)?;
         }
         let lanes = self.shelf.lanes().iter();
         match lanes.zip(&self.taken).all(|(lane, taken)| lane.rows() == *taken) {
@@ -225,20 +227,20 @@ fn next_spans(taken: &mut [u64], runs: impl Iterator<Item = JudgedRun>) -> (Vec<
     (spans, span_of)
 }
 
-impl Source<'_> {
+impl<'a> Source<'a> {
+    /// The next rows after what was taken of each lane and some more that were looked at.
     fn next(
         &mut self,
+        crew: &Crew<'a>,
         rows: usize,
-        shelf: &Shelved,
-        taken: &[u64],
-        looked_at: usize,
-    ) -> Result<Option<Order>, MergeError> {
+        (shelf, taken, looked_at): (&Shelved, &[u64], usize),
+    ) -> Result<Option<Arc<Order>>, MergeError> {
         match self {
-            Source::AsTheyLie => Ok(next_as_they_lie(rows, shelf, taken, looked_at as u64)),
-            Source::Merged(merger, verifier) => {
-                let order = merger.next_window(rows)?;
-                if let (Some(verifier), Some(order)) = (verifier, &order) {
-                    verifier.check(order)?;
+            Source::AsTheyLie => Ok(next_as_they_lie(rows, shelf, taken, looked_at as u64).map(Arc::new)),
+            Source::Merged(merger, onlooker) => {
+                let order = merger.next_window(rows)?.map(Arc::new);
+                if let (Some(onlooker), Some(order)) = (onlooker, &order) {
+                    onlooker.show(crew, Arc::clone(order))?;
                 }
                 Ok(order)
             }

@@ -215,9 +215,14 @@ pub(crate) struct LaneKeys<'a> {
     lane: usize,
     at: u64,
     block_rows: u64,
-    /// Who looks on gets the same blocks.
+    /// Rows that the next block has in common with the one before.
+    again: usize,
+    /// Who looks on gets the same rows, each once.
     echo: Option<Echo>,
 }
+
+/// Of a block at most one part in so many is read a second time.
+const AGAIN: u64 = 4;
 
 /// Blocks of a lane that were merged and are not looked at again yet.
 #[derive(Clone, Default)]
@@ -238,6 +243,7 @@ impl<'a> LaneKeys<'a> {
             lane,
             at: 0,
             block_rows: block_rows as u64,
+            again: 0,
             echo: None,
         }
     }
@@ -284,10 +290,20 @@ impl KeyLane for LaneKeys<'_> {
             versions,
             ordinals: ordinals.map(Into::into),
         };
-        if let Some(echo) = &self.echo {
-            echo.blocks().push_back(block.clone());
+        let again = std::mem::take(&mut self.again);
+        if let Some(echo) = self.echo.as_ref().filter(|_| again < rows) {
+            echo.blocks().push_back(block.slice(again, rows - again));
         }
         Ok(Some(block))
+    }
+
+    fn step_back(&mut self, rows: usize) -> bool {
+        let pays = rows as u64 * AGAIN <= self.block_rows;
+        if pays {
+            self.at -= rows as u64;
+            self.again = rows;
+        }
+        pays
     }
 }
 

@@ -1,7 +1,7 @@
 //! Merging by chunks: the rows of all lanes up to a common place go through a cascade over their heads; where heads do not
 //! tell rows apart, whole keys do.
 
-use super::chunk::{CHUNK_ROWS_OF_LANE, judge_chunk, next_chunk, push_kept};
+use super::chunk::{CHUNK_ROWS_OF_LANE, judge_chunk, next_chunk, push_kept, share_of_lane};
 use super::forms::KeyColumn;
 use super::merge::{PROBE_ROWS, Pace, RUN_ROWS_GALLOPED, Typed};
 use super::place::Lane;
@@ -15,7 +15,7 @@ const CHUNK_ROWS_WORTH: usize = 8;
 impl<C: KeyColumn> Typed<'_, C> {
     /// Takes the rows of all lanes up to a common place; chooses the way to go on.
     pub(super) fn by_chunk(&mut self, order: &mut Order, rows_max: usize) -> Result<(), MergeError> {
-        let Some(counts) = next_chunk(&self.lanes, rows_max) else {
+        let Some(counts) = self.next_chunk(rows_max)? else {
             return self.by_runs(order, rows_max.min(PROBE_ROWS));
         };
         self.cascade.clear();
@@ -52,6 +52,21 @@ impl<C: KeyColumn> Typed<'_, C> {
             self.pace = Pace::Runs;
         }
         Ok(())
+    }
+
+    fn next_chunk(&mut self, rows_max: usize) -> Result<Option<Vec<(u32, usize)>>, MergeError> {
+        let Some(share) = share_of_lane(&self.lanes, rows_max) else {
+            return Ok(None);
+        };
+        // What is left of a window is not worth it.
+        if share < CHUNK_ROWS_WORTH {
+            return Ok(None);
+        }
+        // Some lanes give more than their share.
+        for lane in &mut self.lanes {
+            lane.look_ahead(2 * share, self.judge.is_some())?;
+        }
+        Ok(next_chunk(&self.lanes, share, rows_max))
     }
 }
 

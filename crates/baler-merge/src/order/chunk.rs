@@ -17,6 +17,7 @@ struct Ready<'a, C> {
     lane: u32,
     at: usize,
     keys: &'a C,
+    is_last: bool,
 }
 
 /// A row of a lane in memory, as a bound: rows up to and with it are not after it. `end` is the row after it.
@@ -62,8 +63,19 @@ impl<'a, C: KeyColumn> Ready<'a, C> {
     }
 }
 
-/// How many rows of which lanes make the next chunk; nothing if that would be less than a row of each.
-pub(super) fn next_chunk<C: KeyColumn>(lanes: &[Lane<'_, C>], rows_max: usize) -> Option<Vec<(u32, usize)>> {
+/// Rows that the next chunk takes of each lane, about; nothing if that would be less than one.
+pub(super) fn share_of_lane<C>(lanes: &[Lane<'_, C>], rows_max: usize) -> Option<usize> {
+    let live = lanes.iter().filter(|lane| lane.block.is_some()).count();
+    let chunk_rows = CHUNK_ROWS.max(live * CHUNK_ROWS_OF_LANE).min(rows_max);
+    chunk_rows.checked_div(live).filter(|share| *share > 0)
+}
+
+/// How many rows of which lanes make the next chunk.
+pub(super) fn next_chunk<C: KeyColumn>(
+    lanes: &[Lane<'_, C>],
+    share: usize,
+    rows_max: usize,
+) -> Option<Vec<(u32, usize)>> {
     let ready = |(number, lane)| {
         let lane: &Lane<'_, C> = lane;
         let keys = &lane.block.as_ref()?.keys;
@@ -71,25 +83,27 @@ pub(super) fn next_chunk<C: KeyColumn>(lanes: &[Lane<'_, C>], rows_max: usize) -
             lane: number,
             at: lane.at,
             keys,
+            is_last: lane.is_last,
         })
     };
     let live: Vec<_> = (0..).zip(lanes).filter_map(ready).collect();
-    let chunk_rows = CHUNK_ROWS.max(live.len() * CHUNK_ROWS_OF_LANE).min(rows_max);
-    let share = chunk_rows.checked_div(live.len()).filter(|share| *share > 0)?;
     let mut shares: Vec<_> = live.iter().map(|lane| lane.place_after(share)).collect();
     let middle = shares.len() / 2;
     shares.select_nth_unstable_by(middle, Place::order);
     // What lies behind the block of a lane is not known yet.
-    let known = live.iter().map(|lane| lane.place_after(usize::MAX));
-    let known = known.min_by(Place::order)?;
-    let even = std::cmp::min_by(&shares[middle], &known, |a, b| a.order(b));
+    let unknown = live.iter().filter(|lane| !lane.is_last);
+    let known = unknown.map(|lane| lane.place_after(usize::MAX));
+    let known = known.min_by(Place::order);
+    let even = known.iter().fold(shares.get(middle)?, |even, known| {
+        std::cmp::min_by(even, known, |a, b| a.order(b))
+    });
     let counts = |bound: &Place<'_, C>| -> Vec<(u32, usize)> {
         let counts = live.iter().map(|lane| (lane.lane, lane.rows_up_to(bound)));
         counts.filter(|(_, rows)| *rows > 0).collect()
     };
     let even = counts(even);
     let rows: usize = even.iter().map(|(_, rows)| rows).sum();
-    Some(match rows <= rows_max.min(2 * chunk_rows) {
+    Some(match rows <= rows_max.min(2 * share * live.len()) {
         true => even,
         // Up to the least of the places no lane gives more than its share.
         false => counts(shares.iter().min_by(|a, b| a.order(b))?),

@@ -89,3 +89,14 @@ pub(crate) struct KeyBlock {
     /// for lanes that were sorted, or merged from others, and only where the rule's key is less than the sort key.
     pub(crate) ordinals: Option<ScalarBuffer<u64>>,
 }
+
+impl KeyBlock {
+    /// Some of the rows; copies nothing.
+    pub(crate) fn slice(&self, start: usize, rows: usize) -> Self {
+        Self {
+            keys: self.keys.slice(start, rows),
+            versions: self.versions.as_ref().map(|versions| versions.slice(start, rows)),
+            ordinals: self.ordinals.as_ref().map(|ordinals| ordinals.slice(start, rows)),
+        }
+    }
+}

@@ -8,6 +8,12 @@ use crate::error::MergeError;
 pub(crate) trait KeyLane: Send {
     /// The next rows, in order; nothing at the end, and never asked again.
     fn next_block(&mut self) -> Result<Option<KeyBlock>, MergeError>;
+
+    /// Has the next block begin with the last `rows` rows of the one before. Says whether it will: not where that would be
+    /// much of a block.
+    fn step_back(&mut self, _rows: usize) -> bool {
+        false
+    }
 }
 
 /// The rows that are less than the row before them. None: the rows are sorted; few: each begins another lane; many: sort.

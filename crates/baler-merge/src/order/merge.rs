@@ -2,8 +2,8 @@
 //!
 //! Two ways, which find the same order: by runs (a tree of losers; the first lane gives all rows up to the place of the runner-up
 //! at once, found by galloping) and, where lanes take turns row by row, by chunks (the rows up to a common key, merged in a
-//! branch-free cascade). Which one is chosen by the length of the runs met so far. A chunk ends where the first lane's block does; where
-//! blocks are so short that chunks hardly begin, because lanes are many, the tree goes on for a while.
+//! branch-free cascade). Which one is chosen by the length of the runs met so far. A chunk ends where the first lane's block does, so
+//! lanes look ahead of their blocks; where blocks are so short that chunks hardly begin, because lanes are many, the tree goes on for a while.
 //!
 //! Memory: a block of each lane, plus for the window eight bytes a run, so at most eight a row, plus for a chunk
 //! `2 × rows × (bytes of a key + 4)` for at most `max(32 Ki, 64 × lanes)` rows.
@@ -125,7 +125,7 @@ impl<'a, C: KeyColumn> Typed<'a, C> {
         let lane = &mut self.lanes[number];
         lane.at = at;
         if lane.block.as_ref().is_none_or(|block| at == block.keys.len()) {
-            lane.load(self.judge.is_some())?;
+            lane.go_on(self.judge.is_some())?;
         }
         match &lane.block {
             Some(block) => self.heads.keys[number] = block.keys.head(lane.at),

@@ -20,8 +20,10 @@ pub(super) struct Lane<'a, C> {
     pub(super) block: Option<Block<C>>,
     /// The next row of the block.
     pub(super) at: usize,
-    /// Rows of blocks before this one.
+    /// Rows of the lane before this block.
     rows_before: u64,
+    /// Nothing comes after the block.
+    pub(super) is_last: bool,
 }
 
 /// Rows of a lane, with what a rule compares.
@@ -38,13 +40,35 @@ impl<'a, C: KeyColumn> Lane<'a, C> {
             block: None,
             at: 0,
             rows_before: 0,
+            is_last: false,
         }
     }
 
-    /// Gets the next block that has rows. The old one is let go first.
-    pub(super) fn load(&mut self, keyed: bool) -> Result<(), MergeError> {
-        self.rows_before += self.block.take().map_or(0, |block| block.keys.len() as u64);
-        self.at = 0;
+    /// Sees to it that there are `rows` rows from here on, if the lane has them and can give some again. Without it a chunk of many
+    /// lanes would be over with the first of their blocks, so with a few rows of each.
+    pub(super) fn look_ahead(&mut self, rows: usize, keyed: bool) -> Result<(), MergeError> {
+        let Some(block) = &self.block else {
+            return Ok(());
+        };
+        let left = block.keys.len() - self.at;
+        if left >= rows || self.is_last || !self.source.step_back(left) {
+            return Ok(());
+        }
+        self.load(self.at, keyed)?;
+        self.is_last = self.block.as_ref().is_none_or(|block| block.keys.len() <= left);
+        Ok(())
+    }
+
+    /// Goes on with the next block.
+    pub(super) fn go_on(&mut self, keyed: bool) -> Result<(), MergeError> {
+        let rows = self.block.as_ref().map_or(0, |block| block.keys.len());
+        self.load(rows, keyed)
+    }
+
+    /// Gets the next block that has rows, of which `rows` come after the first of this one. The old one is let go first.
+    fn load(&mut self, rows: usize, keyed: bool) -> Result<(), MergeError> {
+        self.rows_before += rows as u64;
+        (self.block, self.at) = (None, 0);
         while let Some(block) = self.source.next_block()? {
             let keys = C::of(&block.keys).ok_or_else(mixed)?;
             if keys.len() == 0 {

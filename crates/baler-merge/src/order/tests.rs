@@ -2,7 +2,6 @@
 
 use super::{KeyBlock, KeyLane};
 use crate::error::MergeError;
-use std::collections::VecDeque;
 
 mod figures;
 mod keys;
@@ -13,16 +12,38 @@ mod verifier;
 
 /// A lane that lies in memory.
 #[derive(Debug)]
-struct Blocks(VecDeque<KeyBlock>);
+struct Blocks {
+    rows: KeyBlock,
+    block_rows: usize,
+    at: usize,
+    again: usize,
+}
 
 impl Blocks {
-    fn new(blocks: impl IntoIterator<Item = KeyBlock>) -> Self {
-        Self(blocks.into_iter().collect())
+    fn new(rows: KeyBlock, block_rows: usize) -> Self {
+        Self {
+            rows,
+            block_rows,
+            at: 0,
+            again: 0,
+        }
     }
 }
 
 impl KeyLane for Blocks {
     fn next_block(&mut self) -> Result<Option<KeyBlock>, MergeError> {
-        Ok(self.0.pop_front())
+        let wanted = self.block_rows + std::mem::take(&mut self.again);
+        let rows = wanted.min(self.rows.keys.len() - self.at);
+        let block = self.rows.slice(self.at, rows);
+        self.at += rows;
+        Ok((rows > 0).then_some(block))
+    }
+
+    fn step_back(&mut self, rows: usize) -> bool {
+        let pays = rows * 4 <= self.block_rows;
+        if pays {
+            (self.at, self.again) = (self.at - rows, rows);
+        }
+        pays
     }
 }

@@ -42,8 +42,8 @@ impl<'a> Verifier<'a> {
     }
 
     /// Checks that no row is left.
-    pub(crate) fn finish(self) -> Result<(), MergeError> {
-        match self.0 {
+    pub(crate) fn finish(&mut self) -> Result<(), MergeError> {
+        match &mut self.0 {
             Form::Short(typed) => typed.finish(),
             Form::Long(typed) => typed.finish(),
             Form::Headed(typed) => typed.finish(),
@@ -112,7 +112,7 @@ impl<'a, C: KeyColumn> Typed<'a, C> {
         Ok(())
     }
 
-    fn finish(mut self) -> Result<(), MergeError> {
+    fn finish(&mut self) -> Result<(), MergeError> {
         for lane in &mut self.lanes {
             if lane.stand(self.mask.is_some())? {
                 return wrong("a lane was not merged to its end");

@@ -122,7 +122,8 @@ fn measure(shape: &Shape) {
     assert!(blocks.iter().all(|block| descents(&block.keys).is_empty()));
     says("sorted?", began);
     let lanes = || -> Vec<Box<dyn KeyLane>> {
-        let lane = |block: &KeyBlock| -> Box<dyn KeyLane> { Box::new(Blocks::new([block.clone()])) };
+        let lane =
+            |block: &KeyBlock| -> Box<dyn KeyLane> { Box::new(Blocks::new(block.clone(), usize::MAX / 2)) };
         blocks.iter().map(lane).collect()
     };
     let began = busy();

@@ -100,11 +100,12 @@ proptest! {
 fn same_group(layout: &Layout, a: Keys, b: Keys) -> bool {
     let lane = |keys: Keys| -> Box<dyn KeyLane> {
         let versions = Some(Keys::Short(vec![0].into()));
-        Box::new(Blocks::new([KeyBlock {
+        let rows = KeyBlock {
             keys,
             versions,
             ordinals: None,
-        }]))
+        };
+        Box::new(Blocks::new(rows, 1))
     };
     let mut merger = Merger::new(layout, vec![lane(a), lane(b)]).unwrap();
     merger.next_window(2).unwrap().unwrap().kept() == 1

@@ -45,7 +45,8 @@ fn columns(shape: Shape, rows: &[Row]) -> Vec<ArrayRef> {
 /// Sorted lanes, packed; the rows of each lane as they come in it, with their ordinals.
 pub(super) struct Job {
     pub(super) layout: Layout,
-    pub(super) lanes: Vec<Vec<KeyBlock>>,
+    pub(super) lanes: Vec<KeyBlock>,
+    block_rows: usize,
     rows: Vec<Vec<(Row, u64)>>,
     keyed: bool,
 }
@@ -73,6 +74,7 @@ impl Job {
         let mut job = Self {
             layout,
             lanes: Vec::new(),
+            block_rows,
             rows: Vec::new(),
             keyed,
         };
@@ -82,22 +84,19 @@ impl Job {
             let keys = job.layout.pack(&columns(shape, &rows)).unwrap();
             let versions = versions.pack(&version(&rows)).unwrap();
             let ordinals: Vec<u64> = order.iter().map(|row| u64::from(*row)).collect();
-            let blocks = (0..input.len()).step_by(block_rows).map(|start| {
-                let rows = block_rows.min(input.len() - start);
-                KeyBlock {
-                    keys: keys.slice(start, rows),
-                    versions: Some(versions.slice(start, rows)),
-                    ordinals: Some(ordinals[start..start + rows].to_vec().into()),
-                }
+            job.lanes.push(KeyBlock {
+                keys,
+                versions: Some(versions),
+                ordinals: Some(ordinals.clone().into()),
             });
-            job.lanes.push(blocks.collect());
             job.rows.push(rows.into_iter().zip(ordinals).collect());
         }
         job
     }
 
     pub(super) fn lanes(&self) -> Vec<Box<dyn KeyLane>> {
-        let lane = |blocks: &Vec<KeyBlock>| -> Box<dyn KeyLane> { Box::new(Blocks::new(blocks.clone())) };
+        let lane =
+            |rows: &KeyBlock| -> Box<dyn KeyLane> { Box::new(Blocks::new(rows.clone(), self.block_rows)) };
         self.lanes.iter().map(lane).collect()
     }
 
@@ -169,7 +168,7 @@ proptest! {
         shape in shape(),
         keyed in any::<bool>(),
         block_rows in 1..50usize,
-        window in 1..120usize,
+        window in 1..300usize,
         pace in pace(),
     ) {
         let job = Job::new(shape, &inputs, keyed, block_rows);
