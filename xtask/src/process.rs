@@ -35,6 +35,26 @@ pub(crate) fn output(command: &mut Command) -> Result<String> {
     Ok(text)
 }
 
+/// Runs to the end; what it prints is shown only if it fails, else its last line with words in it.
+pub(crate) fn quietly(command: &mut Command) -> Result<()> {
+    let output = command
+        .stdin(Stdio::null())
+        .output()
+        .with_context(|| not_started(command))?;
+    let text = String::from_utf8_lossy(&output.stdout);
+    if output.status.success() {
+        let last = text.lines().rev().find(|line| !line.trim().is_empty());
+        println!("$ {}\n{}", display(command), last.unwrap_or_default());
+    } else {
+        println!(
+            "$ {}\n{text}{}",
+            display(command),
+            String::from_utf8_lossy(&output.stderr)
+        );
+    }
+    check(command, output.status)
+}
+
 /// Runs to the end, showing each line of stdout and handing it on as well.
 pub(crate) fn lines(command: &mut Command, mut each: impl FnMut(&str)) -> Result<()> {
     println!("$ {}", display(command));

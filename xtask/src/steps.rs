@@ -44,6 +44,21 @@ impl Steps {
         self.0.push(outcome);
     }
 
+    /// Two rows of steps beside each other; within a row they run in order.
+    pub(crate) fn beside(
+        &mut self,
+        one: impl FnOnce(&mut Self) + Send,
+        other: impl FnOnce(&mut Self) + Send,
+    ) {
+        let (mut first, mut second) = (Self::default(), Self::default());
+        std::thread::scope(|scope| {
+            scope.spawn(|| one(&mut first));
+            other(&mut second);
+        });
+        self.0.extend(first.0);
+        self.0.extend(second.0);
+    }
+
     pub(crate) fn outcomes(&self) -> &[Outcome] {
         &self.0
     }
@@ -81,5 +96,16 @@ mod tests {
             [false, true]
         );
         assert!(steps.finish().unwrap_err().is::<Reported>());
+    }
+
+    #[test]
+    fn of_steps_beside_each_other_all_count() {
+        let mut steps = Steps::default();
+        steps.beside(
+            |one| one.run("good", || Ok(())),
+            |other| other.run("bad", || anyhow::bail!("no")),
+        );
+        let passed: Vec<_> = steps.outcomes().iter().map(|o| o.passed).collect();
+        assert_eq!(passed, [true, false]);
     }
 }

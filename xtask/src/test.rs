@@ -1,6 +1,11 @@
 //! Everything that CI needs, in one command.
 
+mod binaries;
+
+use std::process::Command;
+
 use anyhow::Result;
+use binaries::Binary;
 
 use crate::args::Options;
 use crate::interop::{self, Size};
@@ -12,18 +17,19 @@ use crate::{process, stores, venv, verify};
 pub(crate) const HELP: &str = "\
 Usage: cargo xtask test
 
-All tests, in order: the static checks of `verify`, a Python environment under target/tools
-(DuckDB, pyarrow), object stores (SeaweedFS, Azurite) and libfaketime, the tests of the checker itself, `cargo test`
-on the workspace, and the interoperability tests. Every step runs even when one before it failed; the last line counts them.
+All tests: the static checks of `verify`; beside them a Python environment under target/tools (DuckDB, pyarrow), object
+stores (SeaweedFS, Azurite), libfaketime and the tests of the checker itself; then all tests of the workspace, the stories of `baler`
+beside those of the other crates and the interoperability tests. Every step runs even when one before it failed; the last
+line counts them.
 
 Environment:
   PYTHON            the interpreter to make environments with (python3)
   BALER_BIN         test this binary in the interoperability tests instead of building one
-  BALER_PYTHON      set for `cargo test`: a Python with duckdb, pyarrow and numpy
-  BALER_SEAWEED     set for `cargo test`: the `weed` binary of SeaweedFS
-  BALER_AZURITE     set for `cargo test`: the script that starts Azurite
-  BALER_NODE        set for `cargo test`: the Node.js that runs it
-  BALER_FAKETIME    set for `cargo test`: the library that lies to processes about the time
+  BALER_PYTHON      set for the tests: a Python with duckdb, pyarrow and numpy
+  BALER_SEAWEED     set for the tests: the `weed` binary of SeaweedFS
+  BALER_AZURITE     set for the tests: the script that starts Azurite
+  BALER_NODE        set for the tests: the Node.js that runs it
+  BALER_FAKETIME    set for the tests: the library that lies to processes about the time
   CARGO_TARGET_DIR  where to build, and to install tools";
 
 const SEED_IN_CI: &str = "20261116";
@@ -32,30 +38,67 @@ pub(crate) fn run(args: &[String]) -> Result<()> {
     Options::parse(args, &[])?;
     let workspace = Workspace::find()?;
     let mut steps = Steps::default();
-    verify::run_steps(&workspace, &mut steps);
-    steps.run("Python environment", || venv::TEST.python(&workspace).map(drop));
-    steps.run("object stores", || stores::env(&workspace).map(drop));
-    steps.run("tests of the checker", || check_the_checker(&workspace));
-    steps.run("cargo test", || {
-        let python = venv::TEST.python(&workspace)?;
-        let mut tests = workspace.cargo(&["test", "--workspace", "--locked"]);
-        tests.env("BALER_PYTHON", python).envs(stores::env(&workspace)?);
-        // Stories of fleets and of stores mostly wait, for leases and for each other.
-        if std::env::var_os("RUST_TEST_THREADS").is_none() {
-            tests.env("RUST_TEST_THREADS", (2 * cores()).to_string());
-        }
-        // Whether a change lands is not left to luck; everybody else's runs try new cases each time.
-        if std::env::var_os("CI").is_some() {
-            tests.env("PROPTEST_RNG_SEED", SEED_IN_CI);
-        }
-        process::run(&mut tests)
+    // What is installed mostly waits for the network.
+    steps.beside(
+        |steps| verify::run_steps(&workspace, steps),
+        |steps| install(&workspace, steps),
+    );
+    let mut built = Vec::new();
+    steps.run("build of the tests", || {
+        built = binaries::build(&workspace)?;
+        Ok(())
     });
-    for shape in Shape::ALL {
-        steps.run(&format!("interoperability: {}", shape.name()), || {
-            interop::story(&workspace, interop::Profile::Dev, shape, Size::SMALL).map(drop)
-        });
-    }
+    let (stories, others): (Vec<Binary>, Vec<Binary>) =
+        built.into_iter().partition(|binary| binary.package == "baler");
+    // Stories mostly wait, for leases and for each other, so there is time for the others beside them.
+    steps.beside(
+        |steps| run_all(&workspace, &stories, process::run, steps),
+        |steps| {
+            run_all(&workspace, &others, process::quietly, steps);
+            steps.run("tests in the documentation", || {
+                process::run(&mut workspace.cargo(&["test", "--workspace", "--locked", "--doc", "--quiet"]))
+            });
+            for shape in Shape::ALL {
+                steps.run(&format!("interoperability: {}", shape.name()), || {
+                    interop::story(&workspace, interop::Profile::Dev, shape, Size::SMALL).map(drop)
+                });
+            }
+        },
+    );
     steps.finish()
+}
+
+fn install(workspace: &Workspace, steps: &mut Steps) {
+    steps.run("Python environment", || venv::TEST.python(workspace).map(drop));
+    steps.run("object stores", || stores::env(workspace).map(drop));
+    steps.run("tests of the checker", || check_the_checker(workspace));
+}
+
+fn run_all(
+    workspace: &Workspace,
+    binaries: &[Binary],
+    run: impl Fn(&mut Command) -> Result<()>,
+    steps: &mut Steps,
+) {
+    for binary in binaries {
+        steps.run(&binary.name(), || run(&mut in_surroundings(workspace, binary)?));
+    }
+}
+
+/// What tests may count on.
+fn in_surroundings(workspace: &Workspace, binary: &Binary) -> Result<Command> {
+    let mut tests = binary.command();
+    tests
+        .env("BALER_PYTHON", venv::TEST.python(workspace)?)
+        .envs(stores::env(workspace)?);
+    if std::env::var_os("RUST_TEST_THREADS").is_none() {
+        tests.env("RUST_TEST_THREADS", (2 * cores()).to_string());
+    }
+    // Whether a change lands is not left to luck; everybody else's runs try new cases each time.
+    if std::env::var_os("CI").is_some() {
+        tests.env("PROPTEST_RNG_SEED", SEED_IN_CI);
+    }
+    Ok(tests)
 }
 
 fn cores() -> usize {
@@ -65,7 +108,7 @@ fn cores() -> usize {
 fn check_the_checker(workspace: &Workspace) -> Result<()> {
     let python = venv::TEST.python(workspace)?;
     process::run(
-        std::process::Command::new(python)
+        Command::new(python)
             .arg("-B")
             .arg(workspace.path("bench/check_test.py")),
     )
