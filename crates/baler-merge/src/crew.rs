@@ -2,6 +2,7 @@
 
 use std::any::Any;
 use std::collections::VecDeque;
+use std::convert::Infallible;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
@@ -83,13 +84,32 @@ impl<'j> Crew<'j> {
     }
 
     /// Waits for the end of a job, and works on others meanwhile. A panic in it goes on here.
-    #[expect(clippy::needless_pass_by_value, reason = "an end is given once")]
     pub(crate) fn wait<T>(&self, handle: Handle<T>) -> T {
+        match self.wait_busy(handle, || Ok::<_, Infallible>(false)) {
+            Ok(ended) => ended,
+            Err(never) => match never {},
+        }
+    }
+
+    /// The same; `own_work` comes before the queue, as long as it says that it did something.
+    #[expect(clippy::needless_pass_by_value, reason = "an end is given once")]
+    pub(crate) fn wait_busy<T, E>(
+        &self,
+        handle: Handle<T>,
+        mut own_work: impl FnMut() -> Result<bool, E>,
+    ) -> Result<T, E> {
         loop {
+            let ended = || handle.0.lock().unwrap_or_else(PoisonError::into_inner).take();
+            if let Some(ended) = ended() {
+                return Ok(ended.unwrap_or_else(|panic| resume_unwind(panic)));
+            }
+            if own_work()? {
+                continue;
+            }
             let mut queue = self.lock();
-            // Looked at under the queue's lock: who ends a job takes it before telling.
-            if let Some(ended) = handle.0.lock().unwrap_or_else(PoisonError::into_inner).take() {
-                return ended.unwrap_or_else(|panic| resume_unwind(panic));
+            // Looked at again under the queue's lock: who ends a job takes it before telling.
+            if let Some(ended) = ended() {
+                return Ok(ended.unwrap_or_else(|panic| resume_unwind(panic)));
             }
             match queue.jobs.pop_front() {
                 Some(job) => {

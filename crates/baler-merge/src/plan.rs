@@ -87,8 +87,8 @@ impl Shares {
 
     /// Rows of a window of which the widest column takes so many bytes a row, and all together so many.
     pub(crate) fn window_rows(&self, widest: usize, row: usize) -> usize {
-        // On each thread a column as read; for each of two windows the order and the sums; packed pages.
-        let bytes = self.threads * widest + 2 * (12 + 16) + row / 2;
+        // On each thread a column as read; for each of two windows the order and the sums; the order of a third; packed pages.
+        let bytes = self.threads * widest + 2 * (12 + 16) + 8 + row / 2;
         (self.window / bytes).max(WINDOW_ROWS_MIN)
     }
 }

@@ -120,7 +120,12 @@ impl Rows<'_> {
             let Some(window) = in_work.pop_front() else {
                 return Ok(());
             };
-            let done = window.finish(crew)?;
+            // The order of the next window is found before this one is done, so that nobody waits for it.
+            let on_their_way = window.rows + in_work.iter().map(|window| window.rows).sum::<usize>();
+            let done = window.finish(crew, || match at_end || at_once == 1 {
+                true => Ok(false),
+                false => cutter.look_ahead(crew, outputs.room(on_their_way)),
+            })?;
             context.progress.advanced(0, done.bytes());
             outputs.append(done)?;
         }

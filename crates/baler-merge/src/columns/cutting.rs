@@ -12,6 +12,7 @@ use crate::report::{DELETED, Dropped, EXPIRED, OLDER_VERSION};
 use crate::shelf::Shelved;
 use crate::sieve::Sieve;
 use arrow::array::{ArrayRef, BooleanArray};
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 /// Rows ordered at once: who looks on is so many behind, and no more.
@@ -35,6 +36,8 @@ pub(crate) struct Cutter<'a> {
     /// Rows of each lane that the sieve has looked at; those beyond what was taken wait in `ahead`.
     judged: Vec<u64>,
     ahead: Judged,
+    /// What was ordered before a window needs it, where no sieve looks at rows.
+    orders: VecDeque<Arc<Order>>,
     /// A window ends early once it has looked at so many rows, kept or not.
     rows_looked_at: usize,
 }
@@ -75,6 +78,7 @@ impl<'a> Cutter<'a> {
             taken: vec![0; shelf.lanes().len()],
             judged: vec![0; shelf.lanes().len()],
             ahead: Judged::default(),
+            orders: VecDeque::new(),
             rows_looked_at,
         }
     }
@@ -88,20 +92,38 @@ impl<'a> Cutter<'a> {
         }
     }
 
+    /// Orders some rows of a window that is to have so many, if there are any and they are not ordered already; says whether it did.
+    pub(crate) fn look_ahead(&mut self, crew: &Crew<'a>, rows: usize) -> Result<bool, MergeError> {
+        Ok(self.sieve.is_idle() && self.order_more(crew, rows)?)
+    }
+
     fn next_ordered(&mut self, crew: &Crew<'a>, rows: usize) -> Result<Option<Cut>, MergeError> {
-        let (mut orders, mut kept, mut looked_at) = (Vec::new(), 0, 0);
-        while kept < rows && looked_at < self.rows_looked_at {
-            let some = (rows - kept).min(self.rows_looked_at - looked_at).min(ORDER_ROWS);
-            let place = (self.shelf, &self.taken[..], looked_at);
-            let Some(order) = self.source.next(crew, some, place)? else {
-                break;
-            };
+        while self.order_more(crew, rows)? {}
+        // What was ordered ahead may be more than there is room for by now.
+        let (mut orders, mut kept) = (Vec::new(), 0);
+        while let Some(order) = self
+            .orders
+            .pop_front_if(|order| kept == 0 || kept + order.kept() <= rows)
+        {
             kept += order.kept();
-            looked_at += order.rows();
             orders.push(order);
         }
         let runs = || orders.iter().flat_map(|order| order.runs()).map(judged_by_key);
         Ok((!orders.is_empty()).then(|| self.cut(runs)))
+    }
+
+    fn order_more(&mut self, crew: &Crew<'a>, rows: usize) -> Result<bool, MergeError> {
+        let kept: usize = self.orders.iter().map(|order| order.kept()).sum();
+        let looked_at: usize = self.orders.iter().map(|order| order.rows()).sum();
+        if kept >= rows || looked_at >= self.rows_looked_at {
+            return Ok(false);
+        }
+        let some = (rows - kept).min(self.rows_looked_at - looked_at).min(ORDER_ROWS);
+        let place = (self.shelf, &self.taken[..], looked_at);
+        let order = self.source.next(crew, some, place)?;
+        let found = order.is_some();
+        self.orders.extend(order);
+        Ok(found)
     }
 
     /// Rules that look at rows take them before windows are cut, so that these are full of what is left.

@@ -90,23 +90,29 @@ impl InWork {
         })
     }
 
-    /// Waits for all of it.
-    pub(crate) fn finish(self, crew: &Crew<'_>) -> Result<Done, MergeError> {
-        let mut columns: Vec<Option<ColumnDone>> = self
-            .columns
-            .into_iter()
-            .map(|column| column.map(|column| crew.wait(column)).transpose())
-            .collect::<Result<_, _>>()?;
+    /// Waits for all of it, with some work of one's own to do meanwhile.
+    pub(crate) fn finish(
+        self,
+        crew: &Crew<'_>,
+        mut own_work: impl FnMut() -> Result<bool, MergeError>,
+    ) -> Result<Done, MergeError> {
+        let mut columns: Vec<Option<ColumnDone>> = Vec::with_capacity(self.columns.len());
+        for column in self.columns {
+            columns.push(match column {
+                Some(column) => Some(crew.wait_busy(column, &mut own_work)??),
+                None => None,
+            });
+        }
         let mut ends = None;
         if let Some((numbers, handle)) = self.keys {
-            let (done, seen) = crew.wait(handle)?;
+            let (done, seen) = crew.wait_busy(handle, &mut own_work)??;
             for (number, done) in numbers.into_iter().zip(done) {
                 columns[number] = Some(done);
             }
             ends = seen;
         }
         let drops = match self.drops {
-            Some(drops) => crew.wait(drops)?,
+            Some(drops) => crew.wait_busy(drops, &mut own_work)??,
             None => Vec::new(),
         };
         Ok(Done {
