@@ -21,6 +21,7 @@ mod venv;
 mod bench;
 mod deny;
 mod fix;
+mod model;
 mod soak;
 
 use std::process::ExitCode;
@@ -65,6 +66,12 @@ const CHORES: &[Chore] = &[
         about: "install the object stores that tests run on, and say where they are",
         help: stores::HELP,
         run: stores::run,
+    },
+    Chore {
+        name: "model",
+        about: "every order of steps of a small fleet, over the real state machine",
+        help: model::HELP,
+        run: model::run,
     },
     Chore {
         name: "soak",
