@@ -35,6 +35,12 @@ pub const MEMORY_BASE_BYTES: u64 = 64 << 20;
 /// Memory of a decoded input for each of its bytes on the store.
 pub const MEMORY_PER_INPUT_BYTE: u64 = 4;
 
+/// Memory of an input, however small: its footer, and what it is read with.
+pub const MEMORY_PER_INPUT: u64 = 16 << 10;
+
+/// What the slots of a worker that are at work keep for what comes after, while another merges with more than its share.
+pub const MEMORY_FOR_SMALL_BYTES: u64 = 2 * MEMORY_BASE_BYTES;
+
 /// Finished jobs that the state remembers.
 pub const RECENT_JOBS_MAX: usize = 256;
 

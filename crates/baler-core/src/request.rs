@@ -14,10 +14,12 @@ use crate::names::Attempt;
 use crate::table::TableSpec;
 use crate::time::Millis;
 
+mod memory;
 mod reply;
 mod scope;
 
 pub use crate::refusal::Refusal;
+pub use memory::Memory;
 pub use reply::{Added, Expired, Grant, Reply};
 pub use scope::{Formats, Scope};
 
@@ -245,7 +247,7 @@ pub struct Poll {
     /// Ranges it could work on at once, beside those it has.
     pub slots: usize,
     /// Memory for them; `None` if that is not to be counted.
-    pub memory_bytes: Option<u64>,
+    pub memory: Option<Memory>,
     /// Whether it can run a merge in a child process, and outlive it.
     pub isolates: bool,
     /// What it is willing to work on.

@@ -104,7 +104,7 @@ fn poll(state: &mut State) -> Duration {
         embedded: true,
         host: None,
         slots: 4,
-        memory_bytes: None,
+        memory: None,
         isolates: false,
         scope: Scope::default(),
     });

@@ -4,7 +4,7 @@ mod page;
 
 use anyhow::{Result, ensure};
 
-use crate::args::Usage;
+use crate::args::{Options, Usage};
 use crate::interop::{self, Profile, Size};
 use crate::shape::Shape;
 use crate::steps::Steps;
@@ -12,20 +12,22 @@ use crate::workspace::Workspace;
 use crate::{process, provenance, stores, venv};
 
 pub(crate) const HELP: &str = "\
-Usage: cargo xtask soak [WORD …]
+Usage: cargo xtask soak [--only NAME,NAME…]
 
 Runs the long tests at their whole length (BALER_SOAK=1, release build) and the interoperability
-tests at full size, then writes docs/soak.md: commit, date, result and figures of each step. With
-words, only the steps whose names hold one of them; the others keep their lines on the page. All take tens of minutes, and several gigabytes under target/tools. A test gives a figure by printing
-a line `figure: …`.";
+tests at full size. After each step its line in docs/soak.md is written: commit, date, result and
+figures; steps that are not run keep their lines. All take tens of minutes, and several gigabytes
+under target/tools; --only runs single ones, and with a name that is none lists them. A test gives
+a figure by printing a line `figure: …`.";
 
 const PAGE: &str = "docs/soak.md";
 
 /// What a figure begins with, wherever in a line it stands.
 const FIGURE: &str = "figure: ";
 
-/// One line of the soak: a name for the page, and what to run.
+/// One line of the soak: a word for `--only`, a name for the page, and what to run.
 struct Soak {
+    word: &'static str,
     name: &'static str,
     run: Run,
 }
@@ -40,92 +42,108 @@ enum Run {
 /// Everything that the soak does; a new long test is a line here.
 const SOAKS: &[Soak] = &[
     Soak {
+        word: "kills",
         name: "SIGKILL at random moments, of Baler and of the stores",
         run: Run::Tests("kill"),
     },
     Soak {
+        word: "together",
         name: "two and eight processes on one root",
         run: Run::Tests("stores::together"),
     },
     Soak {
+        word: "attrition",
         name: "a fleet whose processes die all the time",
         run: Run::Tests("stores::attrition"),
     },
     Soak {
+        word: "fleet",
         name: "zombies and clocks of a fleet",
         run: Run::Tests("fleet::"),
     },
     Soak {
+        word: "resume",
+        name: "jobs cut off anywhere and gone on with elsewhere",
+        run: Run::Tests("resume"),
+    },
+    Soak {
+        word: "storm",
         name: "every second request refused",
         run: Run::Tests("stores::storm"),
     },
     Soak {
+        word: "faults",
         name: "faults between Baler and its store",
         run: Run::Tests("stores::faults"),
     },
     Soak {
+        word: "requests",
         name: "requests of a compaction",
         run: Run::Tests("stores::requests"),
     },
     Soak {
+        word: "adoption",
         name: "400,000 objects at 30 ms latency",
         run: Run::Tests("stores::adoption"),
     },
     Soak {
+        word: "memory",
         name: "memory stays within its budget",
         run: Run::Tests("memory_of_many_inputs"),
     },
     Soak {
+        word: "overlap",
         name: "DuckDB and pyarrow: overlap",
         run: Run::Interop(Shape::Overlap),
     },
     Soak {
+        word: "disjoint",
         name: "DuckDB and pyarrow: disjoint",
         run: Run::Interop(Shape::Disjoint),
     },
     Soak {
+        word: "mixed",
         name: "DuckDB and pyarrow: mixed",
         run: Run::Interop(Shape::Mixed),
     },
     Soak {
+        word: "upsert",
         name: "DuckDB and pyarrow: upsert",
         run: Run::Interop(Shape::Upsert),
     },
 ];
 
-pub(crate) fn run(words: &[String]) -> Result<()> {
-    let is_meant =
-        |soak: &&Soak| words.is_empty() || words.iter().any(|word| soak.name.contains(word.as_str()));
-    let soaks: Vec<&Soak> = SOAKS.iter().filter(is_meant).collect();
-    if soaks.is_empty() {
-        let names: Vec<&str> = SOAKS.iter().map(|soak| soak.name).collect();
-        return Err(Usage::new(format!(
-            "no step is called so; there are:\n  {}",
-            names.join("\n  ")
-        ))
-        .into());
-    }
+pub(crate) fn run(args: &[String]) -> Result<()> {
+    let options = Options::parse(args, &["only"])?;
+    let soaks = chosen(&options.list::<String>("only", &[])?)?;
     let workspace = Workspace::find()?;
     let provenance = provenance::line(&workspace)?;
     let mut steps = Steps::default();
-    let mut figures = Vec::new();
     for soak in soaks {
-        let mut said = Vec::new();
-        steps.run(soak.name, || soak.run(&workspace, &mut said));
-        figures.push(said);
+        let mut figures = Vec::new();
+        steps.run(soak.name, || soak.run(&workspace, &mut figures));
+        if let Some(outcome) = steps.outcomes().last() {
+            // At once: whoever stops the rest keeps what was shown.
+            page::write_line(&workspace.path(PAGE), outcome, &provenance, &figures)?;
+        }
     }
-    let path = workspace.path(PAGE);
-    let before = std::fs::read_to_string(&path).unwrap_or_default();
-    let run = page::Run {
-        provenance,
-        steps: steps.outcomes().iter().zip(figures).collect(),
-    };
-    std::fs::write(
-        &path,
-        page::render(SOAKS.iter().map(|soak| soak.name), &run, &before),
-    )?;
-    println!("\nwrote {PAGE}");
     steps.finish()
+}
+
+/// The steps that were asked for; all where nothing was said.
+fn chosen(words: &[String]) -> Result<Vec<&'static Soak>> {
+    for word in words {
+        if !SOAKS.iter().any(|soak| soak.word == word) {
+            let known: Vec<String> = SOAKS
+                .iter()
+                .map(|soak| format!("{:<10} {}", soak.word, soak.name))
+                .collect();
+            let known = known.join("\n  ");
+            return Err(Usage::new(format!("no step is called `{word}`; there are:\n  {known}")).into());
+        }
+    }
+    let is_meant = |soak: &&Soak| words.is_empty() || words.iter().any(|word| soak.word == word);
+    Ok(SOAKS.iter().filter(is_meant).collect())
 }
 
 impl Soak {
@@ -196,6 +214,19 @@ mod tests {
             0
         );
         assert_eq!(passed_tests("test kill::in_place ... ok"), 0);
+    }
+
+    #[test]
+    fn single_steps_are_chosen_by_their_words() {
+        let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
+        let names = |chosen: Vec<&Soak>| chosen.iter().map(|soak| soak.word).collect::<Vec<_>>();
+        assert_eq!(
+            names(chosen(&words(&["storm", "kills"])).unwrap()),
+            ["kills", "storm"]
+        );
+        assert_eq!(chosen(&[]).unwrap().len(), SOAKS.len());
+        let error = chosen(&words(&["kill"])).err().unwrap().to_string();
+        assert!(error.contains("kills ") && error.contains("storm "), "{error}");
     }
 
     #[test]

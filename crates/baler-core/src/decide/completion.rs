@@ -104,6 +104,7 @@ impl Draft {
             job: self.state.jobs[&job.id].clone(),
             range: RangeId::Publish,
             token,
+            memory_bytes: 0,
         }
     }
 

@@ -2,6 +2,7 @@
 //! granted it reads the footers, and proposes where to cut.
 
 use super::{Answer, Draft};
+use crate::admission::memory_estimate;
 use crate::event::Event;
 use crate::ids::RangeId;
 use crate::job::Job;
@@ -20,8 +21,10 @@ impl Draft {
             }
             self.emit(Event::JobCut { job: job.id, edges });
         }
+        let job = self.state.jobs[&job.id].clone();
         Ok(Reply::Cut(Grant {
-            job: self.state.jobs[&job.id].clone(),
+            memory_bytes: memory_estimate(&job),
+            job,
             range: attempt.range,
             token: attempt.token,
         }))

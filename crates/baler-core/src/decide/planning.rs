@@ -2,7 +2,7 @@
 
 use super::turns::Turns;
 use super::{Answer, Draft, drops};
-use crate::admission::Admission;
+use crate::admission::{self, Admission};
 use crate::agenda::Tenant;
 use crate::event::Event;
 use crate::file::FilePath;
@@ -25,17 +25,22 @@ impl Draft {
         let mut jobs_left = poll.scope.jobs_left.unwrap_or(usize::MAX);
         let mut admission = Admission::of(&self.state, poll);
         let mut grants: Vec<Grant> = Vec::new();
+        let mut waiting = 0;
         for (id, range) in scheduler::free_ranges(&self.state, &poll.scope) {
             let job = self.state.jobs[&id].clone();
             // Publishing ends a job, and a second range begins none, whoever has the first.
             let begins = range != RangeId::Publish && !job.is_begun();
             let is_left = grants.len() < poll.slots && (!begins || jobs_left > 0);
             if !is_left || !admission.admits(&job, range) {
+                waiting = waiting.max(admission.wants(&job, range));
                 continue;
             }
             jobs_left -= usize::from(begins);
             admission.take(&job, range);
             grants.push(self.lease(poll, id, range));
+        }
+        if let Some(memory) = &poll.memory {
+            admission::share_out(memory, poll.slots, waiting, &mut grants);
         }
         grants
     }
@@ -52,8 +57,10 @@ impl Draft {
             tenant: self.state.tenant_of(&self.state.jobs[&job]),
             isolates: poll.isolates,
         });
+        let job = self.state.jobs[&job].clone();
         Grant {
-            job: self.state.jobs[&job].clone(),
+            memory_bytes: admission::memory_for(&job, range),
+            job,
             range,
             token,
         }
@@ -106,9 +113,9 @@ impl Draft {
             };
             let bytes = turns.bytes(&place, &proposal);
             let takes = scope.takes(turns.level(&place, &proposal), bytes);
-            let admitted = budget
-                .admission
-                .would_admit(self.state.next_job, proposal.output_level, bytes);
+            let (level, inputs) = (proposal.output_level, proposal.inputs.len());
+            let admission = &budget.admission;
+            let admitted = admission.would_admit(self.state.next_job, level, bytes, inputs);
             // What is too large now, or for others, must not stop the smaller ones behind it.
             if bytes > budget.bytes || !takes || (!admitted && budget.unfit == 0) {
                 continue;

@@ -88,6 +88,9 @@ pub struct Grant {
     pub range: RangeId,
     /// The lease.
     pub token: Token,
+    /// Memory to merge with: as much as it would take without spilling, or what there is for it.
+    #[serde(default)]
+    pub memory_bytes: u64,
 }
 
 impl Grant {

@@ -207,7 +207,7 @@ pub fn poll(watcher: u128) -> Request {
         embedded: true,
         host: None,
         slots: 1,
-        memory_bytes: None,
+        memory: None,
         isolates: false,
         scope: Scope::default(),
     })

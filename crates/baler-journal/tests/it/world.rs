@@ -11,7 +11,7 @@ use baler_core::job::{Dropped, Finished, InputRead, Job, JobStatus, Output};
 use baler_core::lease::HostLock;
 use baler_core::names::Attempt;
 use baler_core::positions::Positions;
-use baler_core::request::{BeginCommit, Finish, Grace, Poll, Request, Scope};
+use baler_core::request::{BeginCommit, Finish, Grace, Memory, Poll, Request, Scope};
 use baler_core::state::{State, Table};
 use baler_core::table::{
     Catalog, Codec, Expire, Leveled, MergeSpec, Policy, Replaced, Rewritten, Rule, SortColumn, TableSpec,
@@ -255,7 +255,12 @@ fn poll(draw: &mut Draw) -> Request {
         embedded: draw.below(2) == 0,
         host: Some(host).filter(|_| draw.below(2) == 0),
         slots: 1 + draw.below(2) as usize,
-        memory_bytes: Some(draw.below(200 << 20)).filter(|_| draw.below(4) == 0),
+        memory: Some(Memory {
+            all_bytes: 200 << 20,
+            places: 2,
+            free_bytes: draw.below(200 << 20),
+        })
+        .filter(|_| draw.below(4) == 0),
         isolates: draw.below(4) > 0,
         scope: Scope::default(),
     })

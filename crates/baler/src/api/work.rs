@@ -8,9 +8,10 @@ use axum::body::Bytes;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
+use baler_core::event::ReleaseReason;
 use baler_core::ids::JournalId;
-use baler_core::request::{Grant, Poll, Reply};
-use futures::future::{join, try_join_all};
+use baler_core::request::{Grant, Poll, Reply, Request};
+use futures::future::{join, join_all, try_join_all};
 
 use super::Api;
 use super::answer::{Refused, asked, json};
@@ -47,10 +48,14 @@ pub(super) async fn poll(State(api): State<Arc<Api>>, body: Bytes) -> Result<Res
     };
     let (replies, grants) = join(api.take_updates(&ask), granting).await;
     // A result that was taken is told, whatever became of the wish.
-    let (replies, grants) = match (replies?, grants) {
-        (replies, Ok(grants)) => (replies, grants),
-        (replies, Err(_)) if !replies.is_empty() => (replies, Vec::new()),
-        (_, Err(refused)) => return Err(refused),
+    let (replies, grants) = match (replies, grants) {
+        (Ok(replies), Ok(grants)) => (replies, grants),
+        (Ok(replies), Err(_)) if !replies.is_empty() => (replies, Vec::new()),
+        (Ok(_), Err(refused)) => return Err(refused),
+        (Err(refused), grants) => {
+            api.take_back(grants.unwrap_or_default()).await;
+            return Err(refused);
+        }
     };
     let assignments = grants.into_iter().map(|grant| assign(&api.station.root, grant));
     let assignments = assignments.collect::<anyhow::Result<_>>()?;
@@ -105,10 +110,25 @@ impl Api {
         Ok(try_join_all(told).await?)
     }
 
+    /// The worker will not hear of these: nobody else should wait until their leases are over.
+    async fn take_back(&self, grants: Vec<Grant>) {
+        let replica = &self.station.root.replica;
+        let given_back = grants.into_iter().map(|grant| {
+            replica.submit(Request::Release {
+                attempt: grant.attempt(),
+                why: ReleaseReason::Drained,
+                culprits: vec![],
+            })
+        });
+        for error in join_all(given_back).await.into_iter().filter_map(Result::err) {
+            tracing::warn!("what nobody works on is free once its lease is over: {error}");
+        }
+    }
+
     async fn grant(&self, ask: &PollAsk, slots: usize) -> Result<Vec<Grant>, Refused> {
         self.refuse_when_stopping()?;
         let workers = self.station.watch.workers();
-        workers.asks(&ask.worker, slots, Some(ask.memory_bytes));
+        workers.asks(&ask.worker, slots, ask.memory.as_ref());
         workers.spent(&ask.worker, ask.spent);
         let poll = Poll {
             worker: ask.worker.clone(),
@@ -116,7 +136,7 @@ impl Api {
             embedded: false,
             host: None,
             slots,
-            memory_bytes: None,
+            memory: ask.memory,
             isolates: ask.offer.isolates,
             scope: ask.offer.scope.clone(),
         };

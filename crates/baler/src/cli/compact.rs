@@ -26,7 +26,7 @@ pub struct CompactArgs {
     /// Threads for each job [default: the cores, shared by the workers]
     #[arg(long, value_name = "N")]
     pub threads: Option<usize>,
-    /// Memory for merging, shared by the workers
+    /// Memory for merging, all workers together: each range takes what it needs of it
     #[arg(long, value_name = "SIZE", default_value = "512MiB")]
     pub memory: ByteSize,
     /// Cut jobs of at least twice this size into ranges of about this size, to be merged apart; never below the size of the

@@ -97,7 +97,7 @@ pub struct MergingArgs {
     /// Threads for each [default: the cores, shared by the workers]
     #[arg(long, value_name = "N")]
     pub threads: Option<usize>,
-    /// Memory for merging, shared by the workers
+    /// Memory for merging, all workers together: each range takes what it needs of it
     #[arg(long, value_name = "SIZE", default_value = "512MiB")]
     pub memory: ByteSize,
     /// Cut jobs of at least twice this size into ranges of about this size, to be merged apart; never below the size of the

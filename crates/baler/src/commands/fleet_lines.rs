@@ -48,8 +48,8 @@ fn worker_line(worker: &WorkerStatus) -> String {
     if let Some(slots) = worker.slots_free {
         line += &format!(", {slots} slot(s) free when it last asked");
     }
-    if let Some(memory) = worker.memory_bytes {
-        line += &format!(" of {} each", bytes(memory));
+    if let Some(memory) = worker.memory_free_bytes {
+        line += &format!(" with {} of memory", bytes(memory));
     }
     if let Some(silent) = worker.silent_seconds {
         line += &format!(", heard of {} ago", duration(silent));

@@ -86,7 +86,6 @@ fn embedded(
         site,
         merges: Merges::default(),
         threads: merging.threads,
-        memory_bytes: merging.memory_bytes,
         range_bytes: merging.range_bytes,
         isolation: Some(Isolation::with_own_program(outputs)?),
         progress: ProgressView::silent(),
@@ -95,5 +94,5 @@ fn embedded(
         next: None,
         cut: Arc::default(),
     };
-    Ok(Endless::new(hands, merging.workers, tally))
+    Ok(Endless::new(hands, merging.workers, merging.memory_bytes, tally))
 }

@@ -34,7 +34,7 @@ pub async fn run(args: &WorkerArgs) -> Result<ExitCode> {
     }
     let crew = Arc::new(Crew {
         cache: cache.clone(),
-        pool: Pool::new(merging.workers, settings.workers_per_root),
+        pool: Pool::new(merging.workers, settings.workers_per_root, merging.memory_bytes),
         merging,
         scope: settings.scope,
         rescan: settings.rescan,

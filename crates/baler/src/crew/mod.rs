@@ -223,7 +223,6 @@ impl Crew {
             site,
             merges: Merges::default(),
             threads: self.merging.threads,
-            memory_bytes: self.merging.memory_bytes,
             range_bytes: self.merging.range_bytes,
             isolation: Some(isolation),
             progress: ProgressView::silent(),

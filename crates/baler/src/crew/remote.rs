@@ -126,8 +126,7 @@ impl Crew {
         root: Option<&Location>,
     ) -> Result<()> {
         let names = group.names();
-        let desk =
-            RemoteDesk::connect_among(group, worker_name(), self.merging.memory_bytes, self.offer()).await?;
+        let desk = RemoteDesk::connect_among(group, worker_name(), self.offer()).await?;
         let desk = Arc::new(desk);
         let site = desk.find_site(root).await?;
         desk.works_in(site.clone());

@@ -20,7 +20,7 @@ pub use own::OwnDesk;
 pub(crate) use own::assign;
 #[cfg(feature = "http")]
 pub use remote::{Client, Coordinator, Coordinators, RemoteDesk, worker_name};
-pub use words::{Assignment, Offer, Phase, Progress, Spent, Word};
+pub use words::{Assignment, Offer, Phase, Progress, Room, Spent, Word};
 
 use std::fmt;
 use std::sync::Arc;
@@ -46,22 +46,23 @@ pub trait Desk: fmt::Debug + Send + Sync {
     /// The attempts that are under way. Whoever answers for them marks those that are lost.
     fn leases(&self) -> &Arc<Leases>;
 
-    /// Waits this long at most until there may be work, and keeps nothing meanwhile. Answers whether to ask for it.
-    async fn stirred(&self, wait: Duration) -> Result<bool, DeskError> {
+    /// Waits this long at most until there may be work for whom has this room, and keeps nothing meanwhile. Answers whether
+    /// to ask for it.
+    async fn stirred(&self, _room: Room, wait: Duration) -> Result<bool, DeskError> {
         // Nobody says anything by itself: it is asked now and then.
         tokio::time::sleep(crate::watch::jittered(wait.min(ASK_EVERY))).await;
         Ok(true)
     }
 
-    /// Asks for work for so many slots, and waits this long for some to come up. Whoever drops the answer loses the
+    /// Asks for work that there is room for, and waits this long for some to come up. Whoever drops the answer loses the
     /// leases in it until their time is over.
-    async fn poll(&self, slots: usize, wait: Duration) -> Result<Vec<Assignment>, DeskError>;
+    async fn poll(&self, room: Room, wait: Duration) -> Result<Vec<Assignment>, DeskError>;
 
     /// Tells what became of an attempt, until it is heard.
     async fn tell(&self, word: Word) -> Result<Reply, DeskError>;
 
-    /// The same, and asks for what there is for so many slots in the same breath: one entry of the journal serves both.
-    async fn tell_and_ask(&self, word: Word, slots: usize) -> Result<(Reply, Vec<Assignment>), DeskError>;
+    /// The same, and asks for what there is room for in the same breath: one entry of the journal serves both.
+    async fn tell_and_ask(&self, word: Word, room: Room) -> Result<(Reply, Vec<Assignment>), DeskError>;
 }
 
 /// Why a desk could not be reached, by what the worker should do.

@@ -9,7 +9,7 @@ use baler_core::ids::{JournalId, WorkerId};
 use baler_core::request::{Grant, Poll, Reply, Scope};
 use futures::future::join;
 
-use super::{Assignment, Desk, DeskError, Leases, Offer, Word};
+use super::{Assignment, Desk, DeskError, Leases, Offer, Room, Word};
 use crate::root::Root;
 use crate::watch::Watch;
 
@@ -38,14 +38,14 @@ impl OwnDesk {
     }
 
     /// What this worker would ask for.
-    pub fn ask(&self, slots: usize, scope: Scope) -> Poll {
+    pub fn ask(&self, room: Room, scope: Scope) -> Poll {
         Poll {
             worker: self.worker.clone(),
             watcher: self.watch.id(),
             embedded: true,
             host: None,
-            slots,
-            memory_bytes: None,
+            slots: room.slots,
+            memory: Some(room.memory),
             isolates: self.offer.isolates,
             scope,
         }
@@ -79,13 +79,16 @@ impl Desk for OwnDesk {
         self.watch.leases()
     }
 
-    async fn stirred(&self, wait: Duration) -> Result<bool, DeskError> {
-        Ok(self.watch.stirred(&self.ask(1, Scope::default()), wait).await?)
+    async fn stirred(&self, room: Room, wait: Duration) -> Result<bool, DeskError> {
+        let poll = self.ask(room, self.offer.scope.clone());
+        Ok(self.watch.stirred(&poll, wait).await?)
     }
 
-    async fn poll(&self, slots: usize, wait: Duration) -> Result<Vec<Assignment>, DeskError> {
-        let poll = self.ask(slots, self.offer.scope.clone());
-        self.watch.workers().asks(&self.worker, slots, None);
+    async fn poll(&self, room: Room, wait: Duration) -> Result<Vec<Assignment>, DeskError> {
+        let poll = self.ask(room, self.offer.scope.clone());
+        self.watch
+            .workers()
+            .asks(&self.worker, room.slots, poll.memory.as_ref());
         let grants = self.watch.grant_within(poll, wait).await?;
         Ok(grants
             .into_iter()
@@ -97,9 +100,9 @@ impl Desk for OwnDesk {
         Ok(self.root.replica.submit(word.into()).await?)
     }
 
-    async fn tell_and_ask(&self, word: Word, slots: usize) -> Result<(Reply, Vec<Assignment>), DeskError> {
+    async fn tell_and_ask(&self, word: Word, room: Room) -> Result<(Reply, Vec<Assignment>), DeskError> {
         // Both are submitted before either is decided, so that they share an append.
-        let (told, asked) = join(self.tell(word), self.poll(slots, Duration::ZERO)).await;
+        let (told, asked) = join(self.tell(word), self.poll(room, Duration::ZERO)).await;
         // What was told counts, whatever became of the wish.
         let assignments = asked.unwrap_or_else(|error| {
             tracing::warn!("no work comes with the answer: {error}");

@@ -3,7 +3,7 @@
 
 use baler_core::ids::{JournalId, WorkerId};
 use baler_core::names::Attempt;
-use baler_core::request::Reply;
+use baler_core::request::{Memory, Reply};
 use serde::{Deserialize, Serialize};
 
 use super::{Assignment, Offer, Progress, Spent, Word};
@@ -47,8 +47,9 @@ pub struct PollAsk {
     pub worker: WorkerId,
     /// Attempts it could begin.
     pub slots: usize,
-    /// Memory that it has for each.
-    pub memory_bytes: u64,
+    /// Memory for them; not counted where nothing is said.
+    #[serde(default)]
+    pub memory: Option<Memory>,
     /// What it can do, and is willing to.
     #[serde(default)]
     pub offer: Offer,

@@ -17,7 +17,7 @@ use baler_core::request::Reply;
 use tokio::time::Instant;
 
 use super::protocol::{self, Hello, PollAnswer, PollAsk};
-use super::{Assignment, Desk, DeskError, Leases, Offer, Spent, Word};
+use super::{Assignment, Desk, DeskError, Leases, Offer, Room, Spent, Word};
 use crate::report::Cost;
 use crate::site::Site;
 pub use client::{Client, Coordinator};
@@ -44,7 +44,6 @@ pub struct RemoteDesk {
     current: AtomicUsize,
     hello: Hello,
     worker: WorkerId,
-    memory_bytes: u64,
     offer: Offer,
     leases: Arc<Leases>,
     /// Where its requests to stores are counted, once that is known.
@@ -57,7 +56,6 @@ impl RemoteDesk {
         urls: &[String],
         token: Option<&str>,
         worker: WorkerId,
-        memory_bytes: u64,
         offer: Offer,
     ) -> Result<Self, DeskError> {
         let clients = urls.iter().map(|url| {
@@ -66,26 +64,24 @@ impl RemoteDesk {
         });
         let coordinators = clients.collect::<anyhow::Result<Vec<_>>>();
         let coordinators = coordinators.map_err(DeskError::Lasting)?;
-        Self::connect_to(coordinators, worker, memory_bytes, offer).await
+        Self::connect_to(coordinators, worker, offer).await
     }
 
     /// The same where coordinators are reached in another way than by their URLs.
     pub async fn connect_to(
         coordinators: Vec<Arc<dyn Coordinator>>,
         worker: WorkerId,
-        memory_bytes: u64,
         offer: Offer,
     ) -> Result<Self, DeskError> {
         let all = Coordinators::default();
         coordinators.into_iter().for_each(|one| all.join(one));
-        Self::connect_among(Arc::new(all), worker, memory_bytes, offer).await
+        Self::connect_among(Arc::new(all), worker, offer).await
     }
 
     /// The same among coordinators that may still become more.
     pub async fn connect_among(
         coordinators: Arc<Coordinators>,
         worker: WorkerId,
-        memory_bytes: u64,
         offer: Offer,
     ) -> Result<Self, DeskError> {
         let begun = Instant::now();
@@ -100,7 +96,6 @@ impl RemoteDesk {
                             current: AtomicUsize::new(index),
                             hello,
                             worker,
-                            memory_bytes,
                             offer,
                             leases: Arc::default(),
                             site: OnceLock::new(),
@@ -153,12 +148,17 @@ impl RemoteDesk {
                 .compare_exchange(tried, next, Ordering::Relaxed, Ordering::Relaxed);
     }
 
-    async fn ask(&self, slots: usize, wait: Duration, updates: Vec<Word>) -> Result<PollAnswer, DeskError> {
+    async fn ask(
+        &self,
+        room: Option<Room>,
+        wait: Duration,
+        updates: Vec<Word>,
+    ) -> Result<PollAnswer, DeskError> {
         let ask = PollAsk {
             journal: self.hello.journal,
             worker: self.worker.clone(),
-            slots,
-            memory_bytes: self.memory_bytes,
+            slots: room.map_or(0, |room| room.slots),
+            memory: room.map(|room| room.memory),
             offer: self.offer.clone(),
             wait_ms: u64::try_from(wait.as_millis()).unwrap_or(u64::MAX),
             updates,
@@ -188,20 +188,30 @@ impl Desk for RemoteDesk {
         &self.leases
     }
 
-    async fn poll(&self, slots: usize, wait: Duration) -> Result<Vec<Assignment>, DeskError> {
-        Ok(self.ask(slots, wait, Vec::new()).await?.assignments)
+    async fn poll(&self, room: Room, wait: Duration) -> Result<Vec<Assignment>, DeskError> {
+        Ok(self.ask(Some(room), wait, Vec::new()).await?.assignments)
     }
 
     async fn tell(&self, word: Word) -> Result<Reply, DeskError> {
-        Ok(self.tell_and_ask(word, 0).await?.0)
+        Ok(self.tell_until_heard(word, None).await?.0)
     }
 
+    async fn tell_and_ask(&self, word: Word, room: Room) -> Result<(Reply, Vec<Assignment>), DeskError> {
+        self.tell_until_heard(word, Some(room)).await
+    }
+}
+
+impl RemoteDesk {
     /// Said twice, a word counts once, so it is repeated until somebody has heard it.
-    async fn tell_and_ask(&self, word: Word, slots: usize) -> Result<(Reply, Vec<Assignment>), DeskError> {
+    async fn tell_until_heard(
+        &self,
+        word: Word,
+        room: Option<Room>,
+    ) -> Result<(Reply, Vec<Assignment>), DeskError> {
         let begun = Instant::now();
         let mut pause = PAUSE_MIN;
         loop {
-            match self.ask(slots, Duration::ZERO, vec![word.clone()]).await {
+            match self.ask(room, Duration::ZERO, vec![word.clone()]).await {
                 Ok(mut answer) => {
                     let unanswered = || DeskError::Lasting(anyhow!("an update was left unanswered"));
                     let reply = answer.replies.pop().ok_or_else(unanswered)?;

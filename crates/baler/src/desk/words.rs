@@ -4,7 +4,7 @@ use baler_core::event::{Quarantined, ReleaseReason};
 use baler_core::file::Identity;
 use baler_core::ids::{JobId, Token};
 use baler_core::names::Attempt;
-use baler_core::request::{Finish, Grant, Request, Scope};
+use baler_core::request::{Finish, Grant, Memory, Request, Scope};
 use baler_core::table::Catalog;
 use serde::{Deserialize, Serialize};
 
@@ -17,6 +17,15 @@ pub struct Offer {
     /// What it is willing to work on.
     #[serde(default)]
     pub scope: Scope,
+}
+
+/// What a worker has for what it asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Room {
+    /// Attempts that it could begin.
+    pub slots: usize,
+    /// Memory for them.
+    pub memory: Memory,
 }
 
 /// A range to work on, with all that a worker without a state must know.

@@ -238,7 +238,6 @@ impl Builder {
             site: station.root.site.clone(),
             merges: self.merges.clone(),
             threads: merging.threads,
-            memory_bytes: merging.memory_bytes,
             range_bytes: merging.range_bytes,
             isolation: None,
             progress: ProgressView::silent(),
@@ -247,7 +246,12 @@ impl Builder {
             next: None,
             cut: Arc::default(),
         };
-        Ok(Endless::new(hands, merging.workers, tally.clone()))
+        Ok(Endless::new(
+            hands,
+            merging.workers,
+            merging.memory_bytes,
+            tally.clone(),
+        ))
     }
 
     #[cfg(feature = "http")]

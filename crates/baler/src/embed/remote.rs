@@ -108,13 +108,7 @@ impl RemoteWorkerBuilder {
         };
         let token = self.token.as_deref();
         let offer = self.merges.offer();
-        let desk = RemoteDesk::connect(
-            &self.coordinators,
-            token,
-            worker_name(),
-            merging.memory_bytes,
-            offer,
-        );
+        let desk = RemoteDesk::connect(&self.coordinators, token, worker_name(), offer);
         let desk = Arc::new(desk.await?);
         let root: Option<Location> = self.root.as_deref().map(str::parse).transpose()?;
         let site = desk.find_site(root.as_ref()).await?;
@@ -125,7 +119,6 @@ impl RemoteWorkerBuilder {
             site,
             merges: self.merges,
             threads: merging.threads,
-            memory_bytes: merging.memory_bytes,
             range_bytes: merging.range_bytes,
             isolation: None,
             progress: ProgressView::silent(),
@@ -134,7 +127,7 @@ impl RemoteWorkerBuilder {
             next: None,
             cut: Arc::default(),
         };
-        let worker = Endless::new(hands, merging.workers, tally.clone());
+        let worker = Endless::new(hands, merging.workers, merging.memory_bytes, tally.clone());
         let running = tokio::spawn(async move {
             tokio::select! {
                 worked = worker.run() => worked,

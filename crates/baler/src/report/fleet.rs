@@ -121,8 +121,8 @@ pub struct WorkerStatus {
     pub leases: usize,
     /// Attempts that it could begin, as it said when it last asked.
     pub slots_free: Option<usize>,
-    /// Memory that it has for each.
-    pub memory_bytes: Option<u64>,
+    /// Memory that it had for them.
+    pub memory_free_bytes: Option<u64>,
     /// How long ago it was last heard of.
     pub silent_seconds: Option<f64>,
     /// What it has asked of stores, if it runs elsewhere.
@@ -152,7 +152,7 @@ impl WorkerStatus {
                 worker: name.to_owned(),
                 leases: held.get(name).copied().unwrap_or_default(),
                 slots_free: said.and_then(|said| said.slots_free),
-                memory_bytes: said.and_then(|said| said.memory_bytes),
+                memory_free_bytes: said.and_then(|said| said.memory_free_bytes),
                 silent_seconds: said.map(|said| since(said.heard)),
                 spent: said.and_then(|said| said.spent),
             }

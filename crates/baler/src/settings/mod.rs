@@ -52,7 +52,7 @@ pub struct RunSettings {
     pub workers: usize,
     /// Threads for each.
     pub threads: usize,
-    /// Memory for each.
+    /// Memory for all of them together.
     pub memory_bytes: u64,
     /// A job of at least twice this is cut into ranges of about this.
     pub range_bytes: u64,
@@ -95,7 +95,7 @@ pub struct Merging {
     pub workers: usize,
     /// Threads for each.
     pub threads: usize,
-    /// Memory for each.
+    /// Memory for all of them together.
     pub memory_bytes: u64,
     /// A job of at least twice this is cut into ranges of about this.
     pub range_bytes: u64,
@@ -107,11 +107,11 @@ impl Merging {
         Self::new(None, None, 1 << 30, 1 << 30)
     }
 
-    /// Checks what is wanted; what is not said fits this machine. Memory is for all attempts together.
+    /// Checks what is wanted; what is not said fits this machine.
     pub fn new(
         workers: Option<usize>,
         threads: Option<usize>,
-        memory: u64,
+        memory_bytes: u64,
         range_bytes: u64,
     ) -> Result<Self, Usage> {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
@@ -122,11 +122,9 @@ impl Merging {
         if range_bytes < RANGE_BYTES_MIN {
             return Err(Usage("--range-bytes must be at least 64KiB".to_owned()));
         }
-        let memory_bytes = memory / workers as u64;
-        if memory_bytes < MEMORY_BYTES_MIN {
-            let least = bytesize::ByteSize(MEMORY_BYTES_MIN * workers as u64)
-                .display()
-                .iec();
+        let least = MEMORY_BYTES_MIN.saturating_mul(workers as u64);
+        if memory_bytes < least {
+            let least = bytesize::ByteSize(least).display().iec();
             return Err(Usage(format!(
                 "--memory is too little for {workers} worker(s): give at least {least}"
             )));

@@ -81,7 +81,7 @@ async fn granted(watch: &Watch) -> Attempt {
         embedded: false,
         host: None,
         slots: 1,
-        memory_bytes: None,
+        memory: None,
         isolates: false,
         scope: Scope::default(),
     };

@@ -5,6 +5,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use baler_core::ids::WorkerId;
+use baler_core::request::Memory;
 use tokio::time::Instant;
 
 use crate::desk::Spent;
@@ -28,18 +29,18 @@ pub struct WorkerSeen {
     pub heard: Instant,
     /// Attempts that it could begin; `None` before it asked for work.
     pub slots_free: Option<usize>,
-    /// Memory that it has for each.
-    pub memory_bytes: Option<u64>,
+    /// Memory that it had for them.
+    pub memory_free_bytes: Option<u64>,
     /// What it has asked of stores; `None` for the worker of this very process, whose requests are counted here.
     pub spent: Option<Spent>,
 }
 
 impl Workers {
     /// A worker asks for work for so many slots.
-    pub fn asks(&self, worker: &WorkerId, slots_free: usize, memory_bytes: Option<u64>) {
+    pub fn asks(&self, worker: &WorkerId, slots_free: usize, memory: Option<&Memory>) {
         self.hear(worker, |seen| {
             seen.slots_free = Some(slots_free);
-            seen.memory_bytes = memory_bytes;
+            seen.memory_free_bytes = memory.map(|memory| memory.free_bytes);
         });
     }
 
@@ -66,7 +67,7 @@ impl Workers {
         let entry = seen.entry(worker.clone()).or_insert(WorkerSeen {
             heard: Instant::now(),
             slots_free: None,
-            memory_bytes: None,
+            memory_free_bytes: None,
             spent: None,
         });
         entry.heard = Instant::now();

@@ -16,6 +16,7 @@ use tokio::time::timeout;
 use super::cutting;
 use super::engine::{self, MergeEnd};
 use super::hands::Hands;
+use super::memory::Loan;
 use super::meter::Meter;
 use super::publishing;
 use crate::cache::{Key, Spools};
@@ -47,6 +48,8 @@ pub(super) struct Attempt {
     hands: Hands,
     assignment: Assignment,
     holding: Holding,
+    /// What it merges with.
+    memory: Loan,
     /// Whether the job has what this attempt wrote.
     counted_on: AtomicBool,
     /// What it wrote, on its way into the cache.
@@ -54,12 +57,13 @@ pub(super) struct Attempt {
 }
 
 impl Attempt {
-    pub(super) fn new(hands: Hands, assignment: Assignment) -> Self {
+    pub(super) fn new(hands: Hands, assignment: Assignment, memory: Loan) -> Self {
         let holding = hands.desk.leases().take(assignment.grant.attempt());
         Self {
             hands,
             assignment,
             holding,
+            memory,
             counted_on: AtomicBool::new(false),
             spools: Arc::default(),
         }
@@ -67,7 +71,7 @@ impl Attempt {
 
     pub(super) async fn run(mut self) -> Result<Outcome, DeskError> {
         if self.grant().range == RangeId::Publish {
-            return publishing::publish(&self.hands, self.grant(), self.held()).await;
+            return publishing::publish(&self.hands, self.grant(), self.held(), &self.memory).await;
         }
         match self.cut_if_large().await? {
             Some(ending) => self.tell(ending).await,
@@ -106,6 +110,7 @@ impl Attempt {
         let attempt = self.grant().attempt();
         match self.hands.desk.tell(Word::Cut { attempt, edges }).await? {
             Reply::Cut(grant) => {
+                self.memory.shrink_to(grant.memory_bytes);
                 self.assignment.grant = grant;
                 self.hands.cut.notify_one();
                 Ok(None)
@@ -172,7 +177,7 @@ impl Attempt {
             grant: self.grant().clone(),
             merge: self.hands.merges.of(self.grant().job.merge.format()),
             threads: self.hands.threads,
-            memory_bytes: self.hands.memory_bytes,
+            memory_bytes: self.memory.bytes(),
             spools: self.spools.clone(),
         }
     }
@@ -234,7 +239,7 @@ impl Attempt {
         let word = Word::Finish(finish);
         match self.assignment.catalog.publishes() {
             true => self.hands.desk.tell(word).await,
-            false => self.hands.tell_last(word).await,
+            false => self.hands.tell_last(word, &self.memory).await,
         }
     }
 
@@ -264,7 +269,7 @@ impl Attempt {
                 publish: Some(grant), ..
             } => {
                 let holding = self.hands.desk.leases().take(grant.attempt());
-                publishing::publish(&self.hands, &grant, holding.held()).await
+                publishing::publish(&self.hands, &grant, holding.held(), &self.memory).await
             }
             Reply::Finished {
                 committed: Some(summary),

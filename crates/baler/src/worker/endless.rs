@@ -14,7 +14,8 @@ use tokio::task::{JoinHandle, JoinSet};
 use tokio::time::timeout;
 
 use super::attempt::Outcome;
-use super::hands::Hands;
+use super::hands::{Handed, Hands};
+use super::memory::Loan;
 use super::slots::{Place, Pool, Slots};
 use crate::desk::{Assignment, Desk, DeskError, Word};
 use crate::watch::jittered;
@@ -78,12 +79,13 @@ pub trait Works: Clone + Send + Sync + 'static {
     fn is_draining(&self) -> bool;
 
     /// Ranges that come with the answer to an attempt's last word are sent here, before the attempt is over.
-    fn hand_on(&mut self, next: mpsc::UnboundedSender<Assignment>);
+    fn hand_on(&mut self, next: mpsc::UnboundedSender<Handed>);
 
-    /// Begins an attempt. Its lease is held from now on.
+    /// Begins an attempt with this memory. Its lease is held from now on.
     fn begin(
         &self,
         assignment: Assignment,
+        memory: Loan,
     ) -> impl Future<Output = Result<Outcome, DeskError>> + Send + 'static;
 }
 
@@ -95,15 +97,24 @@ pub struct Endless<W = Hands> {
     tally: Arc<Tally>,
 }
 
-/// Work that was granted, and places to do it.
-type Polled = Result<(Vec<Assignment>, Vec<Place>), DeskError>;
+/// Work that was granted, and places and memory to do it.
+#[derive(Default)]
+struct Granted {
+    assignments: Vec<Assignment>,
+    places: Vec<Place>,
+    /// None only where nothing was asked for.
+    memory: Option<Loan>,
+}
+
+type Polled = Result<Granted, DeskError>;
 type Polling = JoinHandle<Polled>;
 type Running = JoinSet<Result<Outcome, DeskError>>;
 
 impl<W: Works> Endless<W> {
-    /// With so many attempts at once.
-    pub fn new(hands: W, slots: usize, tally: Arc<Tally>) -> Self {
-        Self::sharing(hands, Pool::new(slots, slots).share(), tally)
+    /// With so many attempts at once, and so much memory for all of them.
+    pub fn new(hands: W, slots: usize, memory_bytes: u64, tally: Arc<Tally>) -> Self {
+        let pool = Pool::new(slots, slots, memory_bytes);
+        Self::sharing(hands, pool.share(), tally)
     }
 
     /// With as many attempts at once as it gets places, which others may want too.
@@ -121,8 +132,8 @@ impl<W: Works> Endless<W> {
         let (mut unreachable, mut faulty) = (Pause::default(), Pause::default());
         let mut idle = false;
         loop {
-            while let Ok(assignment) = next.try_recv() {
-                waiting.push_back(assignment);
+            while let Ok(handed) = next.try_recv() {
+                waiting.push_back(handed);
             }
             self.take_handed_on(&mut waiting, &handed_on, &mut running)
                 .await?;
@@ -138,10 +149,10 @@ impl<W: Works> Endless<W> {
                     polling = None;
                     self.tally.polled(polled.as_ref().err());
                     match polled {
-                        Ok((assignments, places)) => {
+                        Ok(granted) => {
                             unreachable = Pause::default();
-                            idle = assignments.is_empty();
-                            self.take(assignments, places, &handed_on, &mut running).await?;
+                            idle = granted.assignments.is_empty();
+                            self.take(granted, &handed_on, &mut running).await?;
                         }
                         Err(error) => unreachable.after(error)?,
                     }
@@ -172,32 +183,31 @@ impl<W: Works> Endless<W> {
             let wanted = match slots.is_shared() && idle {
                 true => {
                     tokio::select! {
-                        stirred = hands.desk().stirred(POLL_WAIT) => stirred?,
+                        stirred = hands.desk().stirred(slots.room(), POLL_WAIT) => stirred?,
                         () = draining(&hands) => false,
                     }
                 }
                 false => !hands.is_draining(),
             };
             if !wanted {
-                return Ok((vec![], vec![]));
+                return Ok(Granted::default());
             }
             tokio::select! {
                 places = slots.take() => ask(&hands, &slots, places).await,
-                () = draining(&hands) => Ok((vec![], vec![])),
+                () = draining(&hands) => Ok(Granted::default()),
             }
         })
     }
 
     async fn take(
         &self,
-        assignments: Vec<Assignment>,
-        mut places: Vec<Place>,
-        handed_on: &mpsc::UnboundedSender<Assignment>,
+        mut granted: Granted,
+        handed_on: &mpsc::UnboundedSender<Handed>,
         running: &mut Running,
     ) -> anyhow::Result<()> {
-        for assignment in assignments {
-            match places.pop().filter(|_| !self.hands.is_draining()) {
-                Some(place) => self.begin(assignment, place, handed_on, running),
+        for assignment in std::mem::take(&mut granted.assignments) {
+            match granted.begins(&assignment).filter(|_| !self.hands.is_draining()) {
+                Some((place, memory)) => self.begin(Handed { assignment, memory }, place, handed_on, running),
                 None => self.give_back(assignment).await?,
             }
         }
@@ -207,20 +217,20 @@ impl<W: Works> Endless<W> {
     /// What came with an attempt's last word gets the place that the attempt is about to leave.
     async fn take_handed_on(
         &self,
-        waiting: &mut VecDeque<Assignment>,
-        handed_on: &mpsc::UnboundedSender<Assignment>,
+        waiting: &mut VecDeque<Handed>,
+        handed_on: &mpsc::UnboundedSender<Handed>,
         running: &mut Running,
     ) -> anyhow::Result<()> {
-        while let Some(assignment) = waiting.pop_front() {
+        while let Some(handed) = waiting.pop_front() {
             if self.hands.is_draining() {
-                self.give_back(assignment).await?;
+                self.give_back(handed.assignment).await?;
                 continue;
             }
             let Some(place) = self.slots.try_take() else {
-                waiting.push_front(assignment);
+                waiting.push_front(handed);
                 return Ok(());
             };
-            self.begin(assignment, place, handed_on, running);
+            self.begin(handed, place, handed_on, running);
         }
         Ok(())
     }
@@ -228,9 +238,9 @@ impl<W: Works> Endless<W> {
     /// Who shares its places asks for nothing with its last word: others may have waited longer for the place.
     fn begin(
         &self,
-        assignment: Assignment,
+        handed: Handed,
         place: Place,
-        handed_on: &mpsc::UnboundedSender<Assignment>,
+        handed_on: &mpsc::UnboundedSender<Handed>,
         running: &mut Running,
     ) {
         let mut hands = self.hands.clone();
@@ -238,7 +248,7 @@ impl<W: Works> Endless<W> {
             hands.hand_on(handed_on.clone());
         }
         self.tally.begun.fetch_add(1, Ordering::Relaxed);
-        let attempt = hands.begin(assignment);
+        let attempt = hands.begin(handed.assignment, handed.memory);
         running.spawn(async move {
             let outcome = attempt.await;
             drop(place);
@@ -277,19 +287,38 @@ impl<W: Works> Endless<W> {
 /// Asks for work for these places. Where others wait for the same ones, a root that takes long to answer does not keep them: what it
 /// grants in the end is begun where there is room, and given back where there is none.
 async fn ask<W: Works>(hands: &W, slots: &Slots, places: Vec<Place>) -> Polled {
-    let (desk, number) = (hands.desk(), places.len());
+    let (desk, memory) = (hands.desk(), slots.lend(places.len()));
     if !slots.is_shared() {
-        let assignments = desk.poll(number, POLL_WAIT).await?;
-        return Ok((assignments, places));
+        let assignments = desk.poll(memory.room(), POLL_WAIT).await?;
+        return Ok(Granted::new(assignments, places, memory));
     }
-    let mut asked = pin!(desk.poll(number, Duration::ZERO));
+    let mut asked = pin!(desk.poll(memory.room(), Duration::ZERO));
     if let Ok(assignments) = timeout(POLL_PATIENCE, asked.as_mut()).await {
-        return Ok((assignments?, places));
+        return Ok(Granted::new(assignments?, places, memory));
     }
-    drop(places);
+    drop((places, memory));
     let assignments = asked.await?;
     let places = (0..assignments.len()).map_while(|_| slots.try_take());
-    Ok((assignments, places.collect()))
+    let places: Vec<Place> = places.collect();
+    let memory = slots.lend(places.len());
+    Ok(Granted::new(assignments, places, memory))
+}
+
+impl Granted {
+    fn new(assignments: Vec<Assignment>, places: Vec<Place>, memory: Loan) -> Self {
+        Self {
+            assignments,
+            places,
+            memory: Some(memory),
+        }
+    }
+
+    /// A place for this one with the memory that it was granted, if both are still there.
+    fn begins(&mut self, assignment: &Assignment) -> Option<(Place, Loan)> {
+        let granted = assignment.grant.memory_bytes;
+        let memory = self.memory.as_ref().filter(|memory| memory.bytes() >= granted)?;
+        Some((self.places.pop()?, memory.part(granted)))
+    }
 }
 
 /// Returns once nothing new is to be begun.
@@ -346,7 +375,7 @@ mod tests {
     use super::super::slots::Pool;
     use super::*;
     use crate::depot::Depot;
-    use crate::desk::{Desk, Leases};
+    use crate::desk::{Desk, Leases, Room};
     use crate::folder::Folder;
     use crate::merge::Merges;
     use crate::report::ProgressView;
@@ -375,12 +404,12 @@ mod tests {
             &self.leases
         }
 
-        async fn stirred(&self, _: Duration) -> Result<bool, DeskError> {
+        async fn stirred(&self, _: Room, _: Duration) -> Result<bool, DeskError> {
             tokio::time::sleep(Duration::from_millis(100)).await;
             Ok(true)
         }
 
-        async fn poll(&self, _: usize, _: Duration) -> Result<Vec<Assignment>, DeskError> {
+        async fn poll(&self, _: Room, _: Duration) -> Result<Vec<Assignment>, DeskError> {
             self.polls.fetch_add(1, Ordering::Relaxed);
             if self.hangs {
                 std::future::pending::<()>().await;
@@ -392,7 +421,7 @@ mod tests {
             Ok(Reply::Done)
         }
 
-        async fn tell_and_ask(&self, _: Word, _: usize) -> Result<(Reply, Vec<Assignment>), DeskError> {
+        async fn tell_and_ask(&self, _: Word, _: Room) -> Result<(Reply, Vec<Assignment>), DeskError> {
             Ok((Reply::Done, vec![]))
         }
     }
@@ -414,7 +443,6 @@ mod tests {
             site: Site::new(Depot::Folder(Arc::new(folder)), None),
             merges: Merges::default(),
             threads: 1,
-            memory_bytes: 1 << 30,
             range_bytes: 1 << 30,
             isolation: None,
             progress: ProgressView::silent(),
@@ -430,7 +458,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_root_that_hangs_keeps_no_place_from_the_others() {
         let dir = tempfile::tempdir().unwrap();
-        let pool = Pool::new(1, 1);
+        let pool = Pool::new(1, 1, 1 << 30);
         let (hanging, lively) = (root(true), root(false));
         let workers = [worker(&dir, &hanging, &pool), worker(&dir, &lively, &pool)];
         let mut running = JoinSet::new();

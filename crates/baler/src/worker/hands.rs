@@ -9,10 +9,20 @@ use tokio::sync::{Notify, mpsc};
 use super::attempt::{Attempt, Outcome};
 use super::child::Isolation;
 use super::endless::Works;
+use super::memory::Loan;
 use crate::desk::{Assignment, Desk, DeskError, Word};
 use crate::merge::Merges;
 use crate::report::ProgressView;
 use crate::site::Site;
+
+/// A range that came with the answer to an attempt's last word, and the memory for it.
+#[derive(Debug)]
+pub struct Handed {
+    /// The range.
+    pub assignment: Assignment,
+    /// The memory.
+    pub memory: Loan,
+}
 
 /// What a worker works with.
 #[derive(Clone, Debug)]
@@ -25,8 +35,6 @@ pub struct Hands {
     pub merges: Merges,
     /// Threads for each merge.
     pub threads: usize,
-    /// Memory for each merge.
-    pub memory_bytes: u64,
     /// A job of at least twice this is cut into ranges of about this.
     pub range_bytes: u64,
     /// How it merges what may kill whoever does; without it, such ranges are for others.
@@ -38,7 +46,7 @@ pub struct Hands {
     /// Bytes that attempts wrote for nothing.
     pub wasted: Arc<AtomicU64>,
     /// Where work goes that comes with the answer to an attempt's last word; `None` for a worker that asks for itself.
-    pub next: Option<mpsc::UnboundedSender<Assignment>>,
+    pub next: Option<mpsc::UnboundedSender<Handed>>,
     /// Told when an attempt has cut its job: there is more to do at once.
     pub cut: Arc<Notify>,
 }
@@ -49,22 +57,29 @@ impl Hands {
         self.drain.load(Ordering::Relaxed)
     }
 
-    /// Tells what frees an attempt's slot. Who goes on asks for the next range in the same breath.
-    pub(super) async fn tell_last(&self, word: Word) -> Result<Reply, DeskError> {
+    /// Tells what frees an attempt's slot. Who goes on asks for the next range in the same breath, with the memory that the
+    /// attempt had and what is spare.
+    pub(super) async fn tell_last(&self, word: Word, memory: &Loan) -> Result<Reply, DeskError> {
         let Some(next) = self.next.as_ref().filter(|_| !self.is_draining()) else {
             return self.desk.tell(word).await;
         };
-        let (reply, assignments) = self.desk.tell_and_ask(word, 1).await?;
+        memory.top_up();
+        let (reply, assignments) = self.desk.tell_and_ask(word, memory.room()).await?;
         for assignment in assignments {
+            let memory = memory.part(assignment.grant.memory_bytes);
             // Nobody listens any more only if the worker itself has failed, and its leases end with it.
-            let _ = next.send(assignment);
+            let _ = next.send(Handed { assignment, memory });
         }
         Ok(reply)
     }
 
-    /// Begins an attempt. Its lease is held from now on.
-    pub fn begin(&self, assignment: Assignment) -> impl Future<Output = Result<Outcome, DeskError>> + use<> {
-        Attempt::new(self.clone(), assignment).run()
+    /// Begins an attempt with this memory. Its lease is held from now on.
+    pub fn begin(
+        &self,
+        assignment: Assignment,
+        memory: Loan,
+    ) -> impl Future<Output = Result<Outcome, DeskError>> + use<> {
+        Attempt::new(self.clone(), assignment, memory).run()
     }
 }
 
@@ -77,14 +92,15 @@ impl Works for Hands {
         self.is_draining()
     }
 
-    fn hand_on(&mut self, next: mpsc::UnboundedSender<Assignment>) {
+    fn hand_on(&mut self, next: mpsc::UnboundedSender<Handed>) {
         self.next = Some(next);
     }
 
     fn begin(
         &self,
         assignment: Assignment,
+        memory: Loan,
     ) -> impl Future<Output = Result<Outcome, DeskError>> + Send + 'static {
-        self.begin(assignment)
+        self.begin(assignment, memory)
     }
 }

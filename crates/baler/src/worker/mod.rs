@@ -10,6 +10,7 @@ mod engine;
 mod hands;
 #[cfg(debug_assertions)]
 mod hook;
+mod memory;
 mod meter;
 mod publishing;
 mod slots;
@@ -27,7 +28,7 @@ use tokio::task::JoinSet;
 use tokio::time::Instant;
 
 use crate::collector;
-use crate::desk::{Assignment, DeskError, Offer, OwnDesk};
+use crate::desk::{Assignment, DeskError, Offer, OwnDesk, Room};
 use crate::merge::Merges;
 use crate::report::{Cost, ProgressView};
 use crate::root::Root;
@@ -37,7 +38,8 @@ use crate::watch::Watch;
 
 pub use attempt::Outcome;
 pub use endless::{Endless, Tally, Works};
-pub use hands::Hands;
+pub use hands::{Handed, Hands};
+pub use memory::{Budget, Loan};
 pub use slots::{Place, Pool, Slots};
 
 /// Faults of the machine or the store in a row after which a run gives up: one of the two is not fit for the work.
@@ -53,6 +55,7 @@ pub struct Worker {
     settings: RunSettings,
     desk: Arc<OwnDesk>,
     hands: Hands,
+    budget: Arc<Budget>,
 }
 
 /// What a worker's run came to.
@@ -91,7 +94,6 @@ impl Worker {
             site: root.site.clone(),
             merges: Merges::default(),
             threads: settings.threads,
-            memory_bytes: settings.memory_bytes,
             range_bytes: settings.range_bytes,
             isolation: settings.isolation.clone(),
             progress,
@@ -101,6 +103,7 @@ impl Worker {
             cut: Arc::default(),
         };
         Ok(Self {
+            budget: Budget::new(settings.memory_bytes, settings.workers),
             root,
             watch,
             settings,
@@ -126,11 +129,13 @@ impl Worker {
                     jobs_left: scope.jobs_left.map(|left| left.saturating_sub(work.begun)),
                     ..scope.clone()
                 };
-                for assignment in self.poll(slots, scope, &mut work).await? {
+                let memory = self.budget.lend(slots);
+                for assignment in self.poll(memory.room(), scope, &mut work).await? {
                     let grant = &assignment.grant;
                     bytes_left = bytes_left.map(|left| left.saturating_sub(newly_planned(grant)));
                     work.begun += usize::from(grant.range == RangeId::Keys(0));
-                    running.spawn(self.hands.begin(assignment));
+                    let memory = memory.part(grant.memory_bytes);
+                    running.spawn(self.hands.begin(assignment, memory));
                 }
             }
             // With a job that was cut there is more to do at once, for slots that found nothing before.
@@ -187,8 +192,8 @@ impl Worker {
     }
 
     /// Asks for work. The state is tried first without writing: a root at rest stays untouched.
-    async fn poll(&self, slots: usize, scope: Scope, work: &mut Work) -> Result<Vec<Assignment>> {
-        let poll = self.desk.ask(slots, scope);
+    async fn poll(&self, room: Room, scope: Scope, work: &mut Work) -> Result<Vec<Assignment>> {
+        let poll = self.desk.ask(room, scope);
         self.root.replica.catch_up().await?;
         let grants = self.watch.grant(poll.clone()).await?;
         if grants.is_empty() {

@@ -10,10 +10,16 @@ use baler_core::request::{Grant, Reply};
 
 use super::Outcome;
 use super::hands::Hands;
+use super::memory::Loan;
 use crate::depot::{Depot, DepotError, Publication, Staged};
 use crate::desk::{DeskError, Held, Phase, Word};
 
-pub(super) async fn publish(hands: &Hands, grant: &Grant, held: &Held) -> Result<Outcome, DeskError> {
+pub(super) async fn publish(
+    hands: &Hands,
+    grant: &Grant,
+    held: &Held,
+    memory: &Loan,
+) -> Result<Outcome, DeskError> {
     held.enter(Phase::Publishing);
     let published = tokio::select! {
         published = publish_all(&hands.site.root, &grant.job, held) => published,
@@ -29,7 +35,7 @@ pub(super) async fn publish(hands: &Hands, grant: &Grant, held: &Held) -> Result
         token: grant.token,
         identities,
     };
-    match hands.tell_last(word).await? {
+    match hands.tell_last(word, memory).await? {
         Reply::Committed(summary) => Ok(Outcome::Committed(summary)),
         Reply::JobCancelled(_) => Ok(Outcome::Cancelled),
         Reply::Refused(_) => Ok(Outcome::Released),

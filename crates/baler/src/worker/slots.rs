@@ -1,10 +1,13 @@
-//! The attempts that a process may have under way at once. All its roots share one pool, whoever waits longest is next, and none gets
+//! The attempts that a process may have under way at once, and the memory for them. All its roots share one pool, whoever waits longest is next, and none gets
 //! more than its share of it. Nobody holds a place while it only waits for work to come up, unless it is alone.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+use super::memory::{Budget, Loan};
+use crate::desk::Room;
 
 /// All places of a process.
 #[derive(Debug)]
@@ -14,12 +17,14 @@ pub struct Pool {
     per_root: usize,
     roots: AtomicUsize,
     waiting: AtomicUsize,
+    budget: Arc<Budget>,
 }
 
 impl Pool {
-    /// So many places, of which one root has at most so many.
-    pub fn new(size: usize, per_root: usize) -> Arc<Self> {
+    /// So many places, of which one root has at most so many, with so much memory for all of them.
+    pub fn new(size: usize, per_root: usize, memory_bytes: u64) -> Arc<Self> {
         Arc::new(Self {
+            budget: Budget::new(memory_bytes, size),
             places: Arc::new(Semaphore::new(size)),
             size,
             per_root: per_root.min(size),
@@ -88,6 +93,16 @@ impl Slots {
         places
     }
 
+    /// The memory that so many places may be offered for.
+    pub fn lend(&self, places: usize) -> Loan {
+        self.pool.budget.lend(places)
+    }
+
+    /// What one more place could be offered for now.
+    pub fn room(&self) -> Room {
+        self.pool.budget.room()
+    }
+
     /// A place, if one is free now.
     pub fn try_take(&self) -> Option<Place> {
         let own = self.own.clone().try_acquire_owned().ok()?;
@@ -130,7 +145,7 @@ mod tests {
 
     #[tokio::test]
     async fn one_root_alone_takes_all_places_at_once() {
-        let pool = Pool::new(4, 4);
+        let pool = Pool::new(4, 4, 1 << 30);
         let only = pool.share();
         assert!(!only.is_shared());
         assert_eq!(only.take().await.len(), 4);
@@ -139,7 +154,7 @@ mod tests {
 
     #[tokio::test]
     async fn no_root_has_more_than_its_share() {
-        let pool = Pool::new(4, 3);
+        let pool = Pool::new(4, 3, 1 << 30);
         let (greedy, other) = (pool.share(), pool.share());
         let held = greedy.take().await;
         assert_eq!(held.len(), 3);
@@ -151,7 +166,7 @@ mod tests {
     /// Trap: the root that asks first after a place is freed gets it, and that is always the busy one.
     #[tokio::test(start_paused = true)]
     async fn who_waits_longest_is_next() {
-        let pool = Pool::new(1, 1);
+        let pool = Pool::new(1, 1, 1 << 30);
         let busy = pool.share();
         let mut turns = Vec::new();
         let mut held = busy.take().await;

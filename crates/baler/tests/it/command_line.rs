@@ -19,7 +19,10 @@ fn help_says_what_there_is() {
         "help_table_create",
         scene.baler(&["table", "create", "-h"]).stdout
     );
-    insta::assert_snapshot!("help_compact", scene.baler(&["compact", "-h"]).stdout);
+    for command in ["compact", "serve", "worker"] {
+        let help = scene.baler(&[command, "-h"]).stdout;
+        insta::assert_snapshot!(format!("help_{command}"), help);
+    }
 }
 
 #[test]

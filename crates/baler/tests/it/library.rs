@@ -1,6 +1,7 @@
 //! Baler inside another program: each shape of a deployment, and a store with a format and a manifest of its own.
 
 mod catalogs;
+mod memory;
 mod own_format;
 mod shapes;
 

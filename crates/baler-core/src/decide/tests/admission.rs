@@ -5,12 +5,12 @@ use std::sync::Arc;
 use super::fixtures::*;
 use super::story::{Story, given};
 use crate::admission::memory_estimate;
-use crate::event::{Event, ReleaseReason};
+use crate::event::Event;
 use crate::file::File;
-use crate::ids::{JobId, Partition, RangeId};
+use crate::ids::{JobId, Partition};
 use crate::job::Why;
-use crate::limits::MEMORY_BASE_BYTES;
-use crate::request::{Poll, Reply, Request, Scope};
+use crate::limits::{MEMORY_BASE_BYTES, MEMORY_PER_INPUT};
+use crate::request::{Memory, Poll, Reply, Request, Scope};
 use crate::scheduler::{OVERTAKEN_MAX, free_ranges};
 
 const MB: u64 = 1 << 20;
@@ -45,11 +45,30 @@ fn jobs(bytes: &[u64]) -> Story {
     given((0..).zip(bytes).flat_map(|(id, bytes)| job(id, *bytes)))
 }
 
-fn asking(slots: usize, memory: u64) -> Request {
+/// Somebody with this much for all its slots, none of which is at work.
+fn asking(slots: usize, all_bytes: u64) -> Request {
+    asking_with(
+        slots,
+        Memory {
+            all_bytes,
+            places: slots,
+            free_bytes: all_bytes,
+        },
+    )
+}
+
+fn asking_with(slots: usize, memory: Memory) -> Request {
     Request::Poll(Poll {
-        memory_bytes: Some(memory),
+        memory: Some(memory),
         ..a_poll(CHIEF, slots)
     })
+}
+
+fn lent(told: &super::story::Told) -> Vec<u64> {
+    match &told.decision.reply {
+        Reply::Granted(grants) => grants.iter().map(|grant| grant.memory_bytes / MB).collect(),
+        other => panic!("not answered, but {other:?}"),
+    }
 }
 
 fn granted(told: &super::story::Told) -> Vec<u64> {
@@ -64,50 +83,90 @@ fn room_for(story: &Story, jobs: &[u64]) -> u64 {
 }
 
 #[test]
-fn what_does_not_fit_beside_the_rest_waits() {
+fn a_large_one_merges_with_what_small_ones_beside_it_leave() {
+    let story = jobs(&[900 * MB, MB, MB, MB]);
+    let told = story.when(asking(4, 1024 * MB));
+    assert_eq!(granted(&told), [0, 1, 2, 3]);
+    assert_eq!(lent(&told), [640, 68, 68, 68], "not a quarter each");
+}
+
+#[test]
+fn with_an_even_share_anything_begins() {
+    let story = jobs(&[900 * MB, 900 * MB, 900 * MB]);
+    let told = story.when(asking(3, 600 * MB));
+    assert_eq!(granted(&told), [0, 1, 2]);
+    assert_eq!(lent(&told), [200, 200, 200]);
+}
+
+#[test]
+fn the_share_of_a_slot_that_is_empty_is_not_lent() {
+    let told = jobs(&[900 * MB]).when(asking(2, 1024 * MB));
+    assert_eq!(lent(&told), [512], "the next one begins at once");
+}
+
+#[test]
+fn who_lent_more_than_a_share_gives_it_back_when_others_wait_for_theirs() {
+    let memory = Memory {
+        all_bytes: 1024 * MB,
+        places: 2,
+        free_bytes: 900 * MB,
+    };
+    let told = jobs(&[900 * MB, 900 * MB]).when(asking_with(1, memory));
+    assert_eq!((granted(&told), lent(&told)), (vec![0], vec![512]));
+    let told = jobs(&[900 * MB, MB]).when(asking_with(1, memory));
+    assert_eq!(
+        (granted(&told), lent(&told)),
+        (vec![0], vec![896]),
+        "a small one does with less"
+    );
+}
+
+#[test]
+fn who_says_nothing_of_memory_has_room() {
+    let told = jobs(&[100 * MB, 900 * MB]).when(poll(CHIEF, 5));
+    assert_eq!((granted(&told), lent(&told)), (vec![0, 1], vec![464, 3664]));
+}
+
+#[test]
+fn what_one_says_that_makes_no_sense_does_no_harm() {
+    let memory = Memory {
+        all_bytes: u64::MAX,
+        places: 0,
+        free_bytes: u64::MAX,
+    };
+    assert_eq!(granted(&jobs(&[MB, MB]).when(asking_with(9, memory))), [0, 1]);
+}
+
+/// Another holds all but this much, of which an even share is more.
+fn left(free_bytes: u64) -> Memory {
+    Memory {
+        all_bytes: 2000 * MB,
+        places: 4,
+        free_bytes,
+    }
+}
+
+#[test]
+fn what_has_no_room_beside_the_rest_waits() {
     let story = jobs(&[100 * MB, 100 * MB, 100 * MB]);
     let (two, three) = (room_for(&story, &[0, 1]), room_for(&story, &[0, 1, 2]));
-    assert_eq!(granted(&story.clone().when(asking(5, two))), [0, 1]);
-    assert_eq!(granted(&story.clone().when(asking(5, three - 1))), [0, 1]);
-    assert_eq!(granted(&story.clone().when(asking(5, three))), [0, 1, 2]);
-    assert_eq!(
-        granted(&story.when(poll(CHIEF, 5))),
-        [0, 1, 2],
-        "whoever says nothing has room"
-    );
+    let asked = |memory| granted(&story.clone().when(asking_with(3, memory)));
+    assert_eq!(asked(left(two)), [0, 1]);
+    assert_eq!(asked(left(three - 1)), [0, 1]);
+    assert_eq!(asked(left(three)), [0, 1, 2]);
 }
 
 #[test]
-fn a_smaller_one_passes_what_does_not_fit() {
+fn a_smaller_one_passes_what_has_no_room() {
     let story = jobs(&[10 * MB, 900 * MB, 10 * MB]);
     let room = room_for(&story, &[0, 2]);
-    assert_eq!(granted(&story.when(asking(5, room))), [0, 2]);
-}
-
-#[test]
-fn a_job_larger_than_any_memory_goes_to_who_has_nothing_else_to_do() {
-    let story = jobs(&[900 * MB, 10 * MB]);
-    let small = room_for(&story, &[1]);
-    let told = story.when(asking(5, small));
-    assert_eq!(granted(&told), [0], "and it gets nothing beside it");
-    let busy = told.go_on();
-    let attempt = busy.attempt(0);
-    let busy = busy
-        .after(asking(5, small))
-        .after(release(attempt, ReleaseReason::Drained));
-    assert_eq!(
-        granted(&busy.when(asking(5, small))),
-        [0; 0],
-        "it works on the small one now"
-    );
+    assert_eq!(granted(&story.when(asking_with(3, left(room)))), [0, 2]);
 }
 
 #[test]
 fn what_waits_for_memory_is_passed_by_so_many_and_no_more() {
     let mut story = jobs(&[10 * MB, 900 * MB]);
-    let small = MEMORY_BASE_BYTES + 500 * MB;
-    // One that runs for ever keeps the worker from having nothing else to do.
-    story = story.and([leased_by(0, RangeId::Keys(0), CHIEF)]);
+    let small = left(400 * MB);
     for id in 2..2 * OVERTAKEN_MAX {
         for event in job(id, MB) {
             crate::apply::apply_event(&mut story.state, &event);
@@ -115,7 +174,7 @@ fn what_waits_for_memory_is_passed_by_so_many_and_no_more() {
     }
     let mut passed = 0;
     loop {
-        let decision = crate::decide(&story.state, &asking(1, small));
+        let decision = crate::decide(&story.state, &asking_with(1, small));
         if decision.events.is_empty() {
             break;
         }
@@ -124,15 +183,13 @@ fn what_waits_for_memory_is_passed_by_so_many_and_no_more() {
             crate::apply::apply_event(&mut story.state, &event);
         }
     }
-    assert_eq!(passed, OVERTAKEN_MAX);
-    let mut idle = a_poll(DEPUTY, 1);
-    idle.worker = "idle".into();
-    idle.memory_bytes = Some(small);
-    let decision = crate::decide(&story.state, &Request::Poll(idle));
+    // The first did not pass it: it was there before.
+    assert_eq!(passed, OVERTAKEN_MAX + 1);
+    let decision = crate::decide(&story.state, &asking_with(1, left(500 * MB)));
     let Reply::Granted(grants) = decision.reply else {
         panic!("not answered")
     };
-    assert_eq!(grants[0].job.id, JobId(1), "whoever is idle gets what waited");
+    assert_eq!(grants[0].job.id, JobId(1), "whoever has room gets what waited");
 }
 
 #[test]
@@ -149,13 +206,12 @@ fn polls_that_cannot_take_it_do_not_fill_the_queue() {
         }
     });
     let mut story = given(pairs);
-    let small = MEMORY_BASE_BYTES;
     let mut most = 0;
     for _ in 0..20 {
-        story = story.after(asking(2, small));
+        story = story.after(asking_with(2, left(MEMORY_BASE_BYTES)));
         most = most.max(free_ranges(&story.state, &Scope::default()).len());
     }
-    assert_eq!(story.state.watchers[&CHIEF].leases, 1, "one at a time");
+    assert!(story.state.watchers.is_empty(), "nothing has room");
     assert!(most <= 10, "{most} jobs wait");
 }
 
@@ -167,7 +223,8 @@ fn a_range_needs_its_share() {
     let edges = (1..8).map(|edge| vec![edge]).collect();
     let story = story.after(Request::CutJob { attempt, edges });
     let part = memory_estimate(story.job(0));
-    assert_eq!((whole - MEMORY_BASE_BYTES) / 8, part - MEMORY_BASE_BYTES);
-    let told = story.when(asking(9, 3 * part));
+    let fixed = MEMORY_BASE_BYTES + MEMORY_PER_INPUT;
+    assert_eq!((whole - fixed) / 8, part - fixed);
+    let told = story.when(asking_with(9, left(3 * part)));
     assert_eq!(granted(&told).len(), 3);
 }

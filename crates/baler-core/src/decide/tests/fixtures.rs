@@ -225,7 +225,7 @@ pub(super) fn a_poll(watcher: WatcherId, slots: usize) -> Poll {
         embedded: watcher == LONER,
         host: None,
         slots,
-        memory_bytes: None,
+        memory: None,
         isolates: false,
         scope: Scope::default(),
     }

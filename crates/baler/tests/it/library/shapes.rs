@@ -19,7 +19,7 @@ const TABLE: &str = "events";
 const FILES: i64 = 24;
 const PATIENCE: Duration = Duration::from_secs(60);
 
-fn spec() -> TableSpec {
+pub(super) fn spec() -> TableSpec {
     let sort = SortColumn {
         name: "key".into(),
         descending: false,
@@ -56,7 +56,7 @@ fn part(root: &Path) -> Builder {
         .lease(Duration::from_secs(2))
 }
 
-fn run(story: impl Future<Output = ()>) {
+pub(super) fn run(story: impl Future<Output = ()>) {
     let runtime = tokio::runtime::Builder::new_multi_thread();
     let runtime = { runtime }.worker_threads(2).enable_all().build().unwrap();
     runtime.block_on(story);

@@ -13,13 +13,13 @@ use axum::body::Body;
 use axum::http::Request as HttpRequest;
 use baler::api::Api;
 use baler::depot::Depot;
-use baler::desk::{Assignment, Coordinator, Desk, DeskError, Leases, Offer, OwnDesk, RemoteDesk, Word};
+use baler::desk::{Assignment, Coordinator, Desk, DeskError, Leases, Offer, OwnDesk, RemoteDesk, Room, Word};
 use baler::folder::Folder;
 use baler::root::Root;
 use baler::site::Site;
 use baler::station::{RescanSettings, Station};
 use baler::store::OutputSettings;
-use baler::worker::{Endless, Outcome, Works};
+use baler::worker::{Endless, Handed, Loan, Outcome, Works};
 use baler_core::event::Event;
 use baler_core::ids::{JournalId, Sequence, WorkerId};
 use baler_core::request::{Reply, Request};
@@ -191,7 +191,7 @@ impl Fleet {
         let mut opened = Vec::new();
         for number in 0..workers {
             let id = WorkerId(format!("worker-{number}").into());
-            let desk = RemoteDesk::connect_to(vec![neighbour.clone()], id, 1 << 30, Offer::default()).await;
+            let desk = RemoteDesk::connect_to(vec![neighbour.clone()], id, Offer::default()).await;
             let desk = Arc::new(desk.unwrap());
             opened.push(self.endless(desk.clone()));
             self.running.spawn(async move {
@@ -216,7 +216,7 @@ impl Fleet {
             store: Arc::new(self.first.again()),
             next: None,
         };
-        Endless::new(hands, 1, Arc::default())
+        Endless::new(hands, 1, 1 << 30, Arc::default())
     }
 
     /// All begin at once.
@@ -259,7 +259,7 @@ pub(super) struct Hands {
     drain: Arc<AtomicBool>,
     work: Arc<Work>,
     store: Arc<Distant>,
-    next: Option<mpsc::UnboundedSender<Assignment>>,
+    next: Option<mpsc::UnboundedSender<Handed>>,
 }
 
 impl Works for Hands {
@@ -271,13 +271,14 @@ impl Works for Hands {
         self.drain.load(Ordering::Relaxed)
     }
 
-    fn hand_on(&mut self, next: mpsc::UnboundedSender<Assignment>) {
+    fn hand_on(&mut self, next: mpsc::UnboundedSender<Handed>) {
         self.next = Some(next);
     }
 
     fn begin(
         &self,
         assignment: Assignment,
+        memory: Loan,
     ) -> impl Future<Output = Result<Outcome, DeskError>> + Send + 'static {
         let Self {
             desk,
@@ -294,9 +295,11 @@ impl Works for Hands {
             }
             let begun = Instant::now();
             let finish = work::finish(&assignment, desk.journal());
-            let (reply, assignments) = desk.tell_and_ask(Word::Finish(finish), 1).await?;
+            let (reply, assignments) = desk.tell_and_ask(Word::Finish(finish), memory.room()).await?;
             for assignment in assignments {
-                next.as_ref().unwrap().send(assignment).unwrap();
+                let memory = memory.part(assignment.grant.memory_bytes);
+                let handed = Handed { assignment, memory };
+                next.as_ref().unwrap().send(handed).unwrap();
             }
             match reply {
                 Reply::Finished {
@@ -342,9 +345,9 @@ impl Desk for Timed {
         self.desk.leases()
     }
 
-    async fn poll(&self, slots: usize, wait: Duration) -> Result<Vec<Assignment>, DeskError> {
+    async fn poll(&self, room: Room, wait: Duration) -> Result<Vec<Assignment>, DeskError> {
         let since = *self.free_since.lock().unwrap().get_or_insert_with(Instant::now);
-        let assignments = self.desk.poll(slots, wait).await?;
+        let assignments = self.desk.poll(room, wait).await?;
         if !assignments.is_empty() {
             self.work.claims.lock().unwrap().push(since.elapsed());
             *self.free_since.lock().unwrap() = None;
@@ -356,9 +359,9 @@ impl Desk for Timed {
         self.desk.tell(word).await
     }
 
-    async fn tell_and_ask(&self, word: Word, slots: usize) -> Result<(Reply, Vec<Assignment>), DeskError> {
+    async fn tell_and_ask(&self, word: Word, room: Room) -> Result<(Reply, Vec<Assignment>), DeskError> {
         let since = Instant::now();
-        let (reply, assignments) = self.desk.tell_and_ask(word, slots).await?;
+        let (reply, assignments) = self.desk.tell_and_ask(word, room).await?;
         match assignments.is_empty() {
             true => *self.free_since.lock().unwrap() = Some(since),
             false => self.work.claims.lock().unwrap().push(since.elapsed()),

@@ -13,7 +13,7 @@ use crate::job::{Finished, InputRead, Output};
 use crate::limits::MEMORY_BASE_BYTES;
 use crate::names::Attempt;
 use crate::positions::Positions;
-use crate::request::{Finish, Poll, Reply, Request};
+use crate::request::{Finish, Memory, Poll, Reply, Request};
 
 const WATCHERS: [WatcherId; 3] = [LONER, CHIEF, DEPUTY];
 
@@ -33,7 +33,12 @@ impl World {
         let poll = Request::Poll(Poll {
             worker: format!("w{}", self.any(3)).as_str().into(),
             isolates: self.chance(2),
-            memory_bytes: Some(MEMORY_BASE_BYTES + self.any(500) as u64).filter(|_| self.chance(2)),
+            memory: Some(Memory {
+                all_bytes: MEMORY_BASE_BYTES * 2,
+                places: 2,
+                free_bytes: MEMORY_BASE_BYTES - 250 + self.any(500) as u64,
+            })
+            .filter(|_| self.chance(2)),
             ..a_poll(watcher, slots)
         });
         if let Reply::Granted(grants) = self.ask(&poll)? {
