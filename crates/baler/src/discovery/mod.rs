@@ -21,12 +21,12 @@ use baler_core::file::{FilePath, Place};
 use baler_core::ids::{Partition, Sequence, TableName};
 use baler_core::request::Request;
 use baler_core::state::{State, Table};
+use baler_core::time::StoreTime;
 use futures::{StreamExt, TryStreamExt, stream};
 use tokio::sync::mpsc;
 
 use crate::depot::{DepotError, Found};
 use crate::report::{NamedReason, ProgressView};
-use crate::root::machine_now;
 use crate::settings::ScopeSettings;
 use crate::site::Site;
 use crate::spec::Asked;
@@ -49,6 +49,8 @@ pub struct Look {
     pub evidence: Sequence,
     /// Leave files alone that were written less than this ago.
     pub settle: Duration,
+    /// The present, on the wall clock of whoever looks.
+    pub now: StoreTime,
     /// Only these folders.
     pub scope: ScopeSettings,
     /// Files of other journals are ordinary inputs.
@@ -119,7 +121,7 @@ pub async fn look(
     };
     let mut seen_any = false;
     {
-        let now = machine_now();
+        let now = look.now;
         let looks = inbox.walk(state.journal).map(|found| {
             let sorted = found.map(|found| match found {
                 Found::Data(file) if !look.scope.covers(file.path.folder()) => Sorted::Outside(file),
@@ -187,7 +189,7 @@ mod tests {
     use super::*;
     use crate::depot::Depot;
     use crate::folder::Folder;
-    use crate::root::{PLAIN_TABLE, pretend};
+    use crate::root::{PLAIN_TABLE, machine_now, pretend};
     use crate::settings::TableSettings;
 
     fn file(name: &str) -> Arc<File> {

@@ -8,9 +8,11 @@ use std::time::Duration;
 use anyhow::{Result, bail};
 use baler_core::ids::TableName;
 use baler_core::table::TableSpec;
+#[cfg(feature = "cloud")]
+use object_store::ObjectStore;
 use tokio::runtime::Handle;
 
-use super::{Baler, Metrics, metrics};
+use super::{Baler, Metrics, located, metrics};
 use crate::desk::{Desk, OwnDesk};
 use crate::merge::{Merge, Merges};
 use crate::metrics::{Board, WorkerFigures};
@@ -19,7 +21,6 @@ use crate::report::ProgressView;
 use crate::root::{Clock, Root};
 use crate::settings::{Merging, ReplacedSettings, TableSettings};
 use crate::station::{RescanSettings, Station};
-use crate::store::Location;
 use crate::worker::{Endless, Hands, Tally};
 
 /// How long a silent process keeps its leases, unless it is said otherwise.
@@ -33,6 +34,8 @@ const LEASE_MIN: Duration = Duration::from_secs(1);
 #[must_use = "nothing runs before `start`"]
 pub struct Builder {
     root: String,
+    #[cfg(feature = "cloud")]
+    store: Option<Arc<dyn ObjectStore>>,
     tables: Vec<(TableName, TableSpec)>,
     plain: Option<(TableSettings, RescanSettings)>,
     merges: Merges,
@@ -51,6 +54,8 @@ impl Builder {
     pub(super) fn new(root: &str) -> Self {
         Self {
             root: root.to_owned(),
+            #[cfg(feature = "cloud")]
+            store: None,
             tables: Vec::new(),
             plain: None,
             merges: Merges::default(),
@@ -64,6 +69,14 @@ impl Builder {
             clock: Clock::default(),
             metrics: None,
         }
+    }
+
+    /// The root is a prefix in this store, whatever it is: everything that is read and written goes through it. It must create
+    /// objects only where there are none (`PutMode::Create`), which is found out before the first entry is written.
+    #[cfg(feature = "cloud")]
+    pub fn store(mut self, store: Arc<dyn ObjectStore>) -> Self {
+        self.store = Some(store);
+        self
     }
 
     /// There is to be this table, kept in the journal or in a catalog of its owner; made where it is not there yet, and its
@@ -134,7 +147,8 @@ impl Builder {
         self
     }
 
-    /// Its wall clock, by which it guesses when to ask the store for the time. Nothing is decided by it.
+    /// Its wall clock, by which it guesses when to ask the store for the time, and for how long new files have lain. Nothing is
+    /// decided by it. How new a file in a directory is to its file system is told by that system's clock.
     pub fn clock(mut self, clock: Clock) -> Self {
         self.clock = clock;
         self
@@ -192,7 +206,11 @@ impl Builder {
     }
 
     async fn open_root(&self) -> Result<Root> {
-        let location: Location = self.root.parse()?;
+        let location = located(
+            &self.root,
+            #[cfg(feature = "cloud")]
+            self.store.as_ref(),
+        )?;
         if let Some((settings, _)) = &self.plain {
             return Root::open_for_compaction(&location, settings).await;
         }

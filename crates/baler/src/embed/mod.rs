@@ -37,7 +37,26 @@ use tokio::task::JoinHandle;
 use crate::metrics::Board;
 use crate::root::Root;
 use crate::station::Station;
+use crate::store::Location;
 use crate::worker::Tally;
+
+/// Where a root is: by its name, or in a store of the caller's.
+#[cfg(feature = "cloud")]
+fn located(root: &str, store: Option<&Arc<dyn object_store::ObjectStore>>) -> Result<Location> {
+    match store {
+        None => Ok(root.parse()?),
+        Some(store) => Ok(Location::Bucket(crate::store::BucketUrl::in_own(
+            store.clone(),
+            root,
+        )?)),
+    }
+}
+
+/// Where a root is, by its name.
+#[cfg(not(feature = "cloud"))]
+fn located(root: &str) -> Result<Location> {
+    Ok(root.parse()?)
+}
 
 /// A part of a fleet that runs in this process, until it is stopped.
 #[derive(Debug)]
@@ -52,7 +71,8 @@ pub struct Baler {
 }
 
 impl Baler {
-    /// Begins to describe one, on the root at this place: a directory, or a URL like `s3://bucket/prefix`.
+    /// Begins to describe one, on the root at this place: a directory, a URL like `s3://bucket/prefix`, or a prefix in a store
+    /// that is given with `Builder::store`.
     pub fn builder(root: &str) -> Builder {
         Builder::new(root)
     }

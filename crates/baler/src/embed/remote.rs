@@ -7,11 +7,11 @@ use anyhow::{Context, Result};
 use tokio::runtime::Handle;
 use tokio::task::JoinHandle;
 
+use super::located;
 use crate::desk::{RemoteDesk, worker_name};
 use crate::merge::{Merge, Merges};
 use crate::report::ProgressView;
 use crate::settings::Merging;
-use crate::store::Location;
 use crate::worker::{Endless, Hands, Tally};
 
 /// A worker of coordinators that runs in this process, until it is stopped.
@@ -29,6 +29,8 @@ impl RemoteWorker {
             coordinators: coordinators.into_iter().map(str::to_owned).collect(),
             token: None,
             root: None,
+            #[cfg(feature = "cloud")]
+            store: None,
             merges: Merges::default(),
             merging: None,
             runtime: None,
@@ -59,6 +61,8 @@ pub struct RemoteWorkerBuilder {
     coordinators: Vec<String>,
     token: Option<String>,
     root: Option<String>,
+    #[cfg(feature = "cloud")]
+    store: Option<Arc<dyn object_store::ObjectStore>>,
     merges: Merges,
     merging: Option<Merging>,
     runtime: Option<Handle>,
@@ -74,6 +78,13 @@ impl RemoteWorkerBuilder {
     /// Where this machine finds the root, if not where the coordinators do.
     pub fn root(mut self, root: &str) -> Self {
         self.root = Some(root.to_owned());
+        self
+    }
+
+    /// The root is in this store, at the prefix that the coordinators or `root` say.
+    #[cfg(feature = "cloud")]
+    pub fn store(mut self, store: Arc<dyn object_store::ObjectStore>) -> Self {
+        self.store = Some(store);
         self
     }
 
@@ -110,8 +121,12 @@ impl RemoteWorkerBuilder {
         let offer = self.merges.offer();
         let desk = RemoteDesk::connect(&self.coordinators, token, worker_name(), offer);
         let desk = Arc::new(desk.await?);
-        let root: Option<Location> = self.root.as_deref().map(str::parse).transpose()?;
-        let site = desk.find_site(root.as_ref()).await?;
+        let location = located(
+            self.root.as_deref().unwrap_or(&desk.hello().root),
+            #[cfg(feature = "cloud")]
+            self.store.as_ref(),
+        )?;
+        let site = desk.find_site(Some(&location)).await?;
         desk.works_in(site.clone());
         let (tally, drain): (Arc<Tally>, Arc<AtomicBool>) = Default::default();
         let hands = Hands {

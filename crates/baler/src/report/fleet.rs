@@ -20,6 +20,8 @@ pub struct Heard {
     attempts: BTreeMap<(Sequence, u32), Seen>,
     workers: BTreeMap<WorkerId, WorkerSeen>,
     watcher: Option<WatcherId>,
+    /// The present, on the clock of whoever was asked.
+    now: Option<StoreTime>,
 }
 
 impl Heard {
@@ -30,7 +32,16 @@ impl Heard {
             attempts: attempts.map(|seen| (key(seen.attempt.token), seen)).collect(),
             workers: watch.workers().all(),
             watcher: Some(watch.id()),
+            now: Some(watch.now()),
         }
+    }
+
+    /// Seconds since an entry was written, by the wall clock of whoever was asked: an estimate. `None` while no later entry
+    /// tells its time.
+    pub(super) fn age_of(&self, state: &State, entry: Sequence) -> Option<f64> {
+        let began = state.began(entry)?;
+        let now = self.now.unwrap_or_else(crate::root::machine_now);
+        Some(now.unix_ms.saturating_sub(began.unix_ms) as f64 / 1_000.0)
     }
 
     /// Whether whoever is asked hears of workers at all.
@@ -178,13 +189,6 @@ pub struct Queue {
     pub oldest_seconds: Option<f64>,
     /// How fast those go whose progress is known.
     pub bytes_per_second: Option<f64>,
-}
-
-/// Seconds since an entry was written, by this machine's clock: an estimate. `None` while no later entry tells its time.
-pub(super) fn age_of(state: &State, entry: Sequence) -> Option<f64> {
-    let began = state.began(entry)?;
-    let now = crate::root::machine_now();
-    Some(now.unix_ms.saturating_sub(began.unix_ms) as f64 / 1_000.0)
 }
 
 fn since(heard: Instant) -> f64 {

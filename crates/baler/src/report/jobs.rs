@@ -9,7 +9,7 @@ use baler_core::job::{CancelReason, Job, JobStatus, JobSummary};
 use baler_core::state::State;
 use serde::{Deserialize, Serialize};
 
-use super::fleet::{Heard, LeaseStatus, Queue, age_of};
+use super::fleet::{Heard, LeaseStatus, Queue};
 use super::pace::seconds_left;
 use crate::desk::Spent;
 use crate::estimate::{self, PlannedJob};
@@ -186,7 +186,7 @@ impl OpenJob {
             faults: job.input_faults,
             last_error: job.last_error.as_ref().map(ToString::to_string),
             age_entries: state.sequence.0.saturating_sub(job.planned.0),
-            age_seconds: age_of(state, job.planned),
+            age_seconds: heard.age_of(state, job.planned),
             bytes_done,
             bytes_per_second: rate,
             seconds_left: bytes_done.and_then(|done| seconds_left(done, job.bytes(), rate)),

@@ -17,6 +17,7 @@ impl Run<'_> {
             table: plain_table(),
             evidence: self.root.replica.state().sequence,
             settle: self.settings.settle,
+            now: self.root.now(),
             scope: self.settings.scope.clone(),
             adopt_foreign: self.table.adopt_foreign,
         };

@@ -63,6 +63,7 @@ impl Station {
             table: plain_table(),
             evidence: self.root.replica.state().sequence,
             settle: self.rescan.settle,
+            now: self.root.now(),
             scope: ScopeSettings::default(),
             adopt_foreign: self.rescan.adopt_foreign,
         };

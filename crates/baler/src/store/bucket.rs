@@ -141,13 +141,13 @@ impl Bucket {
             path: path.to_owned(),
             reason,
         };
-        let request = self.0.clients.signer.sign(unsigned).await.map_err(unknown)?;
-        let http = self
-            .0
-            .clients
-            .http
-            .get(&purpose)
-            .expect("there is a client for each purpose");
+        let clients = &self.0.clients;
+        let (Some(signer), Some(http)) = (&clients.signer, clients.http.get(&purpose)) else {
+            return Err(unknown(
+                "this store takes no requests but those of its interface".to_owned(),
+            ));
+        };
+        let request = signer.sign(unsigned).await.map_err(unknown)?;
         let failed = |error: object_store::client::HttpError| unknown(error.to_string());
         let answer = http.execute(request).await.map_err(failed)?;
         let status = answer.status();

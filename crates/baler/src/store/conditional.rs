@@ -32,6 +32,10 @@ impl Bucket {
     /// `_baler/probe/` that is written twice. A delete of its first version must be refused, one of its second must
     /// work.
     pub async fn can_delete_if(&self) -> Result<bool, StoreError> {
+        // The interface of such a store has no call for it.
+        if self.url().scheme() == Scheme::Own {
+            return Ok(false);
+        }
         let found = self
             .deletes_by_condition()
             .get_or_try_init(|| self.probe_delete())
@@ -107,6 +111,7 @@ impl Bucket {
                 Ok(generation) => (IF_GENERATION, generation),
                 Err(without) => return Ok(without),
             },
+            Scheme::Own => return Ok(DeleteIf::Unsupported),
         };
         let unsigned = Unsigned {
             method: Method::DELETE,

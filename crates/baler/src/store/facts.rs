@@ -46,7 +46,7 @@ impl Bucket {
     pub async fn warnings(&self) -> Vec<String> {
         let url = self.url();
         let mut warnings = Vec::new();
-        if url.scheme() == Scheme::Az {
+        if matches!(url.scheme(), Scheme::Az | Scheme::Own) {
             return warnings;
         }
         if self

@@ -1,8 +1,12 @@
 //! Where data lies: a directory or a prefix in a bucket, as the user writes it.
 
 use std::fmt;
+use std::hash::{Hash, Hasher};
 use std::path::PathBuf;
 use std::str::FromStr;
+use std::sync::Arc;
+
+use object_store::ObjectStore;
 
 /// A directory, or a prefix in a bucket.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -22,6 +26,8 @@ pub enum Scheme {
     Gs,
     /// Azure Blob Storage.
     Az,
+    /// A store that a program brought with it.
+    Own,
 }
 
 /// A prefix in a bucket.
@@ -30,6 +36,7 @@ pub struct BucketUrl {
     scheme: Scheme,
     bucket: String,
     prefix: String,
+    own: Option<OwnStore>,
 }
 
 /// Text that names no location.
@@ -39,6 +46,9 @@ pub struct LocationError {
     text: String,
     reason: String,
 }
+
+/// What stands for a bucket's name in the URL of a store that a program brought.
+const OWN_NAME: &str = "store";
 
 const KNOWN: &str = "s3://, gs://, az:// (also azure://, abfs://, abfss://), file://, or a plain path";
 
@@ -58,6 +68,7 @@ impl Scheme {
             Self::S3 => "s3",
             Self::Gs => "gs",
             Self::Az => "az",
+            Self::Own => "own",
         }
     }
 }
@@ -78,6 +89,44 @@ impl BucketUrl {
         &self.prefix
     }
 
+    /// A prefix in a store that this program holds; an empty one for all of it. It may be written as a URL that was shown.
+    pub fn in_own(store: Arc<dyn ObjectStore>, prefix: &str) -> Result<Self, LocationError> {
+        let shown = format!("{}://{OWN_NAME}", Scheme::Own.name());
+        let below = prefix.strip_prefix(&shown).unwrap_or(prefix);
+        let rest = format!("{OWN_NAME}/{}", below.trim_start_matches('/'));
+        let url = Self::parse(Scheme::Own, &rest).map_err(|reason| LocationError {
+            text: prefix.to_owned(),
+            reason,
+        })?;
+        let own = Some(OwnStore(store));
+        Ok(Self { own, ..url })
+    }
+
+    /// The store, where a program brought it.
+    pub fn own(&self) -> Option<&Arc<dyn ObjectStore>> {
+        self.own.as_ref().map(|own| &own.0)
+    }
+
+    /// Whether both are in one bucket.
+    pub(crate) fn is_in_the_store_of(&self, other: &Self) -> bool {
+        (self.scheme, &self.bucket, &self.own) == (other.scheme, &other.bucket, &other.own)
+    }
+
+    /// The prefixes that this one lies in, the nearest first.
+    pub(crate) fn above(&self) -> Vec<Self> {
+        let mut above = Vec::new();
+        let mut prefix = self.prefix.as_str();
+        while !prefix.is_empty() {
+            prefix = prefix.rsplit_once('/').map_or("", |(above, _)| above);
+            let prefix = prefix.to_owned();
+            above.push(Self {
+                prefix,
+                ..self.clone()
+            });
+        }
+        above
+    }
+
     fn parse(scheme: Scheme, rest: &str) -> Result<Self, String> {
         let (bucket, prefix) = rest.split_once('/').unwrap_or((rest, ""));
         check_bucket(bucket)?;
@@ -87,7 +136,26 @@ impl BucketUrl {
             scheme,
             bucket: bucket.to_owned(),
             prefix: prefix.to_owned(),
+            own: None,
         })
+    }
+}
+
+/// A store that a program brought with it: equal to itself alone.
+#[derive(Clone, Debug)]
+struct OwnStore(Arc<dyn ObjectStore>);
+
+impl PartialEq for OwnStore {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+impl Eq for OwnStore {}
+
+impl Hash for OwnStore {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        Arc::as_ptr(&self.0).cast::<()>().hash(state);
     }
 }
 
@@ -137,6 +205,7 @@ fn parse(text: &str) -> Result<Location, String> {
     };
     match scheme.to_ascii_lowercase().as_str() {
         "file" => parse_file_url(rest),
+        "own" => Err("only the program that brought this store can open it".to_owned()),
         scheme => match Scheme::parse(scheme) {
             Some(scheme) => BucketUrl::parse(scheme, rest).map(Location::Bucket),
             None => Err(format!("{scheme}:// is not known; use {KNOWN}")),
@@ -230,6 +299,21 @@ mod tests {
         }
         assert!(refusal("file://data").contains("file:///data"));
         assert!(refusal("").contains("plain path"));
+    }
+
+    #[test]
+    fn a_store_of_a_program_is_named_and_cannot_be_opened_by_name() {
+        let store: Arc<dyn ObjectStore> = Arc::new(object_store::memory::InMemory::new());
+        let url = BucketUrl::in_own(store.clone(), "/dbs/one/").unwrap();
+        assert_eq!(url.to_string(), "own://store/dbs/one");
+        let above: Vec<String> = url.above().iter().map(ToString::to_string).collect();
+        assert_eq!(above, ["own://store/dbs", "own://store"]);
+        assert!(url.above().iter().all(|above| above.own().is_some()));
+        assert_eq!(url, BucketUrl::in_own(store.clone(), "dbs/one").unwrap());
+        assert_eq!(url, BucketUrl::in_own(store, &url.to_string()).unwrap());
+        let other = Arc::new(object_store::memory::InMemory::new());
+        assert_ne!(url, BucketUrl::in_own(other, "dbs/one").unwrap());
+        assert!(refusal("own://store/dbs/one").contains("the program that brought"));
     }
 
     #[test]

@@ -44,6 +44,14 @@ const AZ: PriceList = PriceList {
     delete: 0.0,
 };
 
+const OWN: PriceList = PriceList {
+    source: "a store of the program's own, whose prices are not known",
+    write: 0.0,
+    list: 0.0,
+    read: 0.0,
+    delete: 0.0,
+};
+
 impl PriceList {
     /// The list of a kind of store.
     pub fn of(scheme: Scheme) -> Self {
@@ -51,6 +59,7 @@ impl PriceList {
             Scheme::S3 => S3,
             Scheme::Gs => GS,
             Scheme::Az => AZ,
+            Scheme::Own => OWN,
         }
     }
 

@@ -30,9 +30,10 @@ struct Found {
 
 impl Bucket {
     /// Ends every upload in parts below a folder, and tells how many there were. The folder must be one that nobody
-    /// writes to any more. On Azure there is nothing to do: blocks that were not committed vanish after a week.
+    /// writes to any more. On Azure there is nothing to do: blocks that were not committed vanish after a week; and a store of a
+    /// program's own tells of none.
     pub async fn abort_uploads(&self, folder: &str) -> Result<u64, StoreError> {
-        if self.url().scheme() == Scheme::Az {
+        if matches!(self.url().scheme(), Scheme::Az | Scheme::Own) {
             return Ok(0);
         }
         let mut aborted = 0;

@@ -25,6 +25,7 @@ use anyhow::Result;
 use baler_core::ids::{Sequence, Token, WatcherId};
 use baler_core::lease::HostLock;
 use baler_core::request::{Reply, Request};
+use baler_core::time::StoreTime;
 use baler_journal::JournalError;
 use tokio::time::Instant;
 
@@ -86,6 +87,11 @@ impl Watch {
     /// How long a silent process keeps its leases.
     pub fn lease(&self) -> Duration {
         self.lease
+    }
+
+    /// The present on the root's wall clock, for estimates.
+    pub fn now(&self) -> StoreTime {
+        self.root.now()
     }
 
     /// The attempts of this process.

@@ -3,7 +3,9 @@
 mod catalogs;
 mod memory;
 mod own_format;
+mod resume;
 mod shapes;
+mod wire;
 
 /// The store of the example, as it is there.
 #[path = "../../examples/own_format/format.rs"]

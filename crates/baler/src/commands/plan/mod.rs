@@ -134,6 +134,7 @@ fn look(state: &State, settings: &RunSettings, table: &TableSettings) -> Look {
         // The state is open at an entry that will never be written.
         evidence: Sequence(state.sequence.0.saturating_sub(1)),
         settle: settings.settle,
+        now: machine_now(),
         scope: settings.scope.clone(),
         adopt_foreign: table.adopt_foreign,
     }

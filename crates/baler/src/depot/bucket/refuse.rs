@@ -13,7 +13,7 @@ use super::walk::holds_anything;
 use super::{BucketDepot, BucketError};
 use crate::depot::Namer;
 use crate::folder::refuse::{Refusal, TableFormat};
-use crate::store::{Bucket, BucketUrl, Location, Purpose};
+use crate::store::{Bucket, BucketUrl, Purpose};
 
 /// The first object of every journal; it is never deleted.
 const FORMAT: &str = "_baler/format/1";
@@ -46,7 +46,7 @@ pub(crate) async fn check_source(depot: &BucketDepot) -> Result<()> {
 /// Checks what lies above, where a listing of everything follows anyway.
 pub(crate) async fn check_above(depot: &BucketDepot) -> Result<()> {
     let url = depot.bucket.url();
-    for above in ancestors(url) {
+    for above in url.above() {
         let bucket = Bucket::open(&above)?;
         let above = BucketDepot::new(bucket, Place::Source);
         match look_above(depot, &above).await {
@@ -156,22 +156,7 @@ pub(crate) fn overlaps(a: &BucketUrl, b: &BucketUrl) -> bool {
                 .strip_prefix(outer)
                 .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
     };
-    a.scheme() == b.scheme()
-        && a.bucket() == b.bucket()
-        && (within(a.prefix(), b.prefix()) || within(b.prefix(), a.prefix()))
-}
-
-fn ancestors(url: &BucketUrl) -> Vec<BucketUrl> {
-    let mut above = Vec::new();
-    let mut prefix = url.prefix();
-    while !prefix.is_empty() {
-        prefix = prefix.rsplit_once('/').map_or("", |(above, _)| above);
-        let text = format!("{}://{}/{prefix}", url.scheme().name(), url.bucket());
-        if let Ok(Location::Bucket(url)) = text.trim_end_matches('/').parse() {
-            above.push(url);
-        }
-    }
-    above
+    a.is_in_the_store_of(b) && (within(a.prefix(), b.prefix()) || within(b.prefix(), a.prefix()))
 }
 
 fn shown(depot: &BucketDepot) -> PathBuf {

@@ -46,7 +46,7 @@ pub(super) fn build(plan: &Plan<'_>, shared: &Shared) -> Result<Clients, String>
     Ok(Clients {
         endpoint: endpoint.map_or_else(|| format!("s3 {region}"), |endpoint| options::shown(&endpoint)),
         stores,
-        signer: Signer::S3(source),
+        signer: Some(Signer::S3(source)),
         http,
     })
 }

@@ -61,12 +61,12 @@ pub(super) fn build(plan: &Plan<'_>, shared: &Shared) -> Result<Clients, String>
     Ok(Clients {
         endpoint: options::shown(&service),
         stores,
-        signer: Signer::Az {
+        signer: Some(Signer::Az {
             credentials: source.credentials().clone(),
             account,
             service: Url::parse(&service).map_err(|error| error.to_string())?,
             container: plan.url.bucket().to_owned(),
-        },
+        }),
         http,
     })
 }

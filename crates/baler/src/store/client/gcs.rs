@@ -35,10 +35,10 @@ pub(super) fn build(plan: &Plan<'_>, shared: &Shared) -> Result<Clients, String>
     Ok(Clients {
         endpoint: options::shown(base_url),
         stores,
-        signer: Signer::Gs {
+        signer: Some(Signer::Gs {
             credentials: is_signed(plan).then(|| source.credentials().clone()),
             bucket_url: format!("{base_url}/{}", plan.url.bucket()),
-        },
+        }),
         http,
     })
 }

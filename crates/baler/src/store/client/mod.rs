@@ -30,8 +30,8 @@ pub(super) struct Clients {
     pub(super) endpoint: String,
     /// A client for each purpose, at the top of the bucket.
     pub(super) stores: BTreeMap<Purpose, Arc<dyn ObjectStore>>,
-    /// Signs what the clients have no call for.
-    pub(super) signer: Signer,
+    /// Signs what the clients have no call for; nobody does so for a store of a program's own.
+    pub(super) signer: Option<Signer>,
     /// Sends what was signed.
     pub(super) http: BTreeMap<Purpose, HttpClient>,
 }
@@ -50,6 +50,9 @@ pub(super) fn build(
     settings: &OutputSettings,
     shared: &Shared,
 ) -> Result<Clients, String> {
+    if let Some(own) = url.own() {
+        return Ok(of_own(url, own));
+    }
     tls::choose_crypto();
     let plan = Plan {
         url,
@@ -60,6 +63,17 @@ pub(super) fn build(
         Scheme::S3 => aws::build(&plan, shared),
         Scheme::Gs => gcs::build(&plan, shared),
         Scheme::Az => azure::build(&plan, shared),
+        Scheme::Own => Err("the program that brought this store has not said which it is".to_owned()),
+    }
+}
+
+/// One store for every purpose. Whether it tries again by itself is its owner's affair: the journal's entries can bear it.
+fn of_own(url: &BucketUrl, store: &Arc<dyn ObjectStore>) -> Clients {
+    Clients {
+        endpoint: url.to_string(),
+        stores: Purpose::ALL.map(|purpose| (purpose, store.clone())).into(),
+        signer: None,
+        http: BTreeMap::new(),
     }
 }
 

@@ -99,6 +99,7 @@ impl Explained {
                 "set AZURE_STORAGE_ACCOUNT_KEY, AZURE_STORAGE_SAS_TOKEN, or AZURE_CLIENT_ID, AZURE_CLIENT_SECRET and \
                  AZURE_TENANT_ID; after `az login`, set AZURE_USE_AZURE_CLI=true"
             }
+            Scheme::Own => "the program that brought this store logs in",
         }
     }
 }
