@@ -25,6 +25,11 @@ const TABLES: &[Table] = &[
         head: "| shape | workers | MB/s | efficiency | s from a free slot to a claim, p50 / p99 | requests a job |",
     },
     Table {
+        name: "large job",
+        about: "One job of 8.6 GB, as large as jobs get, cut into 16 ranges:",
+        head: "| shape | workers | MB/s | efficiency | seconds | s from a free slot to a claim, p50 / p99 |",
+    },
+    Table {
         name: "contention",
         about: "64 workers that begin at once on the same 512 jobs; times in seconds, p50 / p99; counts for each job:",
         head: "| shape | workers | claim | commit | the conditional write, p99 | entries | conflicts | renewals | reads | requests |",

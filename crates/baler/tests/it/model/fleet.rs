@@ -33,7 +33,7 @@ use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep};
 use tower::ServiceExt;
 
-use super::store::Distant;
+use super::store::{Distant, LATENCY};
 use super::work;
 
 /// What a request to a coordinator takes, there and back.
@@ -289,8 +289,11 @@ impl Works for Hands {
         } = self.clone();
         let holding = desk.leases().take(assignment.grant.attempt());
         async move {
+            let mut assignment = assignment;
+            cut_if_large(&*desk, &mut assignment).await?;
+            let job = &assignment.grant.job;
             tokio::select! {
-                () = sleep(work::takes(assignment.grant.job.bytes())) => {}
+                () = sleep(work::takes(job.bytes() / job.ranges.len() as u64)) => {}
                 () = holding.held().until_ended() => return Ok(Outcome::Released),
             }
             let begun = Instant::now();
@@ -317,10 +320,26 @@ impl Works for Hands {
                     work.committed.send_modify(|committed| *committed += 1);
                     Ok(Outcome::Committed(job))
                 }
+                Reply::Finished { .. } => Ok(Outcome::Released),
                 other => panic!("a finished job was answered {other:?}"),
             }
         }
     }
+}
+
+/// Footers are read, and the job is cut where they say.
+async fn cut_if_large(desk: &dyn Desk, assignment: &mut Assignment) -> Result<(), DeskError> {
+    let edges = work::edges(&assignment.grant.job);
+    if edges.is_empty() {
+        return Ok(());
+    }
+    sleep(3 * LATENCY).await;
+    let attempt = assignment.grant.attempt();
+    match desk.tell(Word::Cut { attempt, edges }).await? {
+        Reply::Cut(grant) => assignment.grant = grant,
+        other => panic!("a cut was answered {other:?}"),
+    }
+    Ok(())
 }
 
 /// A desk, with a look at the clock before and after.

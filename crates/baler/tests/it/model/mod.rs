@@ -31,7 +31,7 @@ impl Run {
     async fn of(shape: Shape, workers: usize, backlog: Backlog) -> Self {
         let mut fleet = Fleet::begin().await;
         let writer = fleet.writer().await;
-        for job in 0..backlog.jobs {
+        for job in 0..backlog.jobs() {
             let files = backlog.files(job, fleet.now());
             work::add(&writer, files).await;
         }
@@ -39,7 +39,7 @@ impl Run {
         let (first, before) = (writer.state().sequence, Traffic::so_far(&fleet));
         let begun = Instant::now();
         fleet.start(shape, opened);
-        fleet.until_committed(backlog.jobs).await;
+        fleet.until_committed(backlog.jobs()).await;
         let took = begun.elapsed();
         let mut traffic = Traffic::so_far(&fleet).since(before);
         traffic.renewals = fleet.renewals(first).await;
@@ -59,15 +59,6 @@ impl Run {
     }
 }
 
-/// Jobs of about 128 MB, 3.3 seconds each for a worker of one core.
-fn many_small_jobs(jobs: u64) -> Backlog {
-    Backlog {
-        jobs,
-        files_a_job: 16,
-        file_mb: 8,
-    }
-}
-
 /// At least so much of what one worker does, times their number.
 fn efficiency_asked(workers: usize) -> f64 {
     match workers {
@@ -84,7 +75,7 @@ async fn assert_small_jobs_scale(shape: Shape) {
     };
     let mut alone = None;
     for workers in fleets {
-        let run = Run::of(shape, *workers, many_small_jobs(jobs)).await;
+        let run = Run::of(shape, *workers, Backlog::ManySmall(jobs)).await;
         let alone = *alone.get_or_insert(run.mb_a_second());
         let efficiency = run.mb_a_second() / alone / *workers as f64;
         row(
@@ -116,12 +107,51 @@ async fn small_jobs_scale_with_nothing_but_the_bucket() {
     assert_small_jobs_scale(Shape::BucketOnly).await;
 }
 
+async fn assert_a_large_job_scales(shape: Shape) {
+    let fleets: &[usize] = match soaking() {
+        true => &[1, 2, 4, 8, 16, 64],
+        false => &[1, 8, 16],
+    };
+    let mut alone = None;
+    for workers in fleets {
+        let run = Run::of(shape, *workers, Backlog::OneLarge).await;
+        let alone = *alone.get_or_insert(run.mb_a_second());
+        let efficiency = run.mb_a_second() / alone / *workers as f64;
+        row(
+            "large job",
+            &[
+                shape.to_string(),
+                workers.to_string(),
+                format!("{:.0}", run.mb_a_second()),
+                format!("{:.0} %", 100.0 * efficiency),
+                format!("{:.1}", run.took.as_secs_f64()),
+                run.claims.to_string(),
+            ],
+        );
+        assert!(
+            efficiency >= efficiency_asked(*workers),
+            "{shape}, {workers} workers: {efficiency}"
+        );
+    }
+}
+
+/// Trap: whoever was granted a large job merges its ranges one after another, and those who wait hear of them late.
+#[tokio::test(start_paused = true)]
+async fn a_large_job_scales_through_a_coordinator() {
+    assert_a_large_job_scales(Shape::Coordinator).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_large_job_scales_with_nothing_but_the_bucket() {
+    assert_a_large_job_scales(Shape::BucketOnly).await;
+}
+
 /// One that finishes a job and begins another, and a few for those who begin with nothing.
 const ENTRIES_A_JOB_MAX: f64 = 1.5;
 
 async fn assert_contention_is_bearable(shape: Shape) {
     let (workers, jobs) = if soaking() { (64, 512) } else { (16, 64) };
-    let run = Run::of(shape, workers, many_small_jobs(jobs)).await;
+    let run = Run::of(shape, workers, Backlog::ManySmall(jobs)).await;
     let traffic = run.traffic;
     let a_job = |count: u64| count as f64 / jobs as f64;
     let entries = traffic.entries - traffic.renewals;
@@ -177,7 +207,7 @@ async fn assert_drained(shape: Shape) {
     let pace = Duration::from_millis(3_400 * 4 / 3) / u32::try_from(workers).unwrap();
     let mut fleet = Fleet::begin().await;
     let writer = fleet.writer().await;
-    let backlog = many_small_jobs(jobs);
+    let backlog = Backlog::ManySmall(jobs);
     let mut undisturbed = Vec::new();
     for job in jobs..jobs + 20 {
         let begun = Instant::now();

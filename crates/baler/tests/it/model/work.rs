@@ -6,8 +6,10 @@ use std::time::Duration;
 
 use baler::desk::Assignment;
 use baler_core::file::{Digest, File, FilePath, Identity, KeyRange, Level, Origin};
-use baler_core::ids::{JournalId, Partition, Sequence, TableName};
-use baler_core::job::{Finished, InputRead, Output};
+use baler_core::ids::{JournalId, Partition, RangeId, Sequence, TableName};
+use baler_core::job::{Finished, InputRead, Job, Output};
+use baler_core::limits::{JOB_TARGETS_MAX, TARGET_BYTES_DEFAULT};
+use baler_core::positions::Positions;
 use baler_core::request::{Finish, Reply, Request};
 use baler_core::table::{Catalog, MergeSpec, SortColumn, TableSpec};
 use baler_core::time::{Millis, StoreTime};
@@ -28,24 +30,58 @@ const MB: u64 = 1_000_000;
 
 /// A backlog of jobs, each in a partition of its own.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Backlog {
-    pub(super) jobs: u64,
-    pub(super) files_a_job: u64,
-    pub(super) file_mb: u64,
+pub(super) enum Backlog {
+    /// So many of about 128 MB: 3.3 seconds each for a worker of one core.
+    ManySmall(u64),
+    /// One that is as large as jobs get: 16 files of the target size come of it, in as many ranges.
+    OneLarge,
 }
 
 impl Backlog {
+    pub(super) fn jobs(self) -> u64 {
+        match self {
+            Self::ManySmall(jobs) => jobs,
+            Self::OneLarge => 1,
+        }
+    }
+
     pub(super) fn bytes(self) -> u64 {
-        let job = |job| self.files_a_job * uneven(job, self.file_mb * MB);
-        (0..self.jobs).map(job).sum()
+        (0..self.jobs())
+            .map(|job| self.files_a_job() * self.file_bytes(job))
+            .sum()
     }
 
     /// The files of one job.
     pub(super) fn files(self, job: u64, now: StoreTime) -> Vec<Arc<File>> {
-        (0..self.files_a_job)
-            .map(|file| Arc::new(a_file(job, file, uneven(job, self.file_mb * MB), now)))
+        (0..self.files_a_job())
+            .map(|file| Arc::new(a_file(job, file, self.file_bytes(job), now)))
             .collect()
     }
+
+    fn files_a_job(self) -> u64 {
+        match self {
+            Self::ManySmall(_) => 16,
+            Self::OneLarge => 64,
+        }
+    }
+
+    fn file_bytes(self, job: u64) -> u64 {
+        match self {
+            Self::ManySmall(_) => uneven(job, 8 * MB),
+            Self::OneLarge => TARGET_BYTES_DEFAULT * JOB_TARGETS_MAX / self.files_a_job(),
+        }
+    }
+}
+
+/// Where a job is cut that was just granted; nowhere, unless it is large.
+pub(super) fn edges(job: &Job) -> Vec<Vec<u8>> {
+    let ranges = match job.ranges.len() {
+        1 => job.bytes() / job.merge.target_bytes,
+        _ => 1,
+    };
+    (1..ranges.max(1))
+        .map(|edge| vec![u8::try_from(edge * 255 / ranges).unwrap()])
+        .collect()
 }
 
 /// Between two thirds and four thirds: jobs of one size would end together, and share entries of the journal.
@@ -115,22 +151,30 @@ pub(super) fn takes(bytes: u64) -> Duration {
     merging.max(transfer(bytes) / u32::try_from(CONNECTIONS).unwrap()) + 3 * LATENCY
 }
 
-/// A result that adds up.
+/// A result that adds up: of each input, an even share of its rows.
 pub(super) fn finish(assignment: &Assignment, journal: JournalId) -> Finish {
     let grant = &assignment.grant;
     let (job, attempt) = (&grant.job, grant.attempt());
-    let reads = job.inputs.iter().map(|input| InputRead {
-        rows: input.rows,
-        copied: 0,
-        digest: input.digest.unwrap_or(Digest(u128::from(input.rows))),
-        positions: None,
+    let ranges = job.ranges.len() as u64;
+    let RangeId::Keys(range) = grant.range else {
+        panic!("a native table publishes nothing");
+    };
+    let reads = job.inputs.iter().map(|input| {
+        let edge = |range: u64| input.rows * range / ranges;
+        let rows = edge(range.into())..edge(u64::from(range) + 1);
+        InputRead {
+            rows: rows.end - rows.start,
+            copied: 0,
+            digest: Digest(u128::from(rows.end - rows.start)),
+            positions: Some(Positions::of(rows)),
+        }
     });
     let reads: Vec<InputRead> = reads.collect();
     let output = Output {
         part: 0,
         path: job.output_path(&assignment.catalog, journal, &attempt, 0),
-        bytes: job.bytes(),
-        rows: job.rows(),
+        bytes: job.bytes() / ranges,
+        rows: reads.iter().map(|read| read.rows).sum(),
         copied: 0,
         digest: reads.iter().map(|read| read.digest).sum(),
         checksum: Digest(u128::from(job.id.0) + 1),
