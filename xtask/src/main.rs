@@ -20,6 +20,7 @@ mod venv;
 
 mod bench;
 mod deny;
+mod examples;
 mod fix;
 mod model;
 mod soak;
