@@ -2,6 +2,7 @@
 //! killed at any time.
 
 mod clocks;
+mod failover;
 mod fencing;
 mod poison;
 mod processes;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use rustix::process::Signal;
 
@@ -24,7 +24,7 @@ pub(super) fn long() -> Fleet {
     fleet
 }
 
-fn is_of(worker: &str, process: &Process) -> bool {
+pub(super) fn is_of(worker: &str, process: &Process) -> bool {
     worker.contains(&format!("-{}-", process.pid())) || worker.starts_with(&format!("{}-", process.pid()))
 }
 
@@ -43,31 +43,6 @@ pub(super) fn tidy(fleet: &Fleet) {
 /// The folder of the one attempt that has begun to write: `<job>-<range>-<token>`.
 pub(super) fn attempt(fleet: &Fleet) -> String {
     fleet.wait_for_attempt()
-}
-
-#[test]
-fn a_killed_workers_range_is_running_elsewhere_within_its_lease_time_and_a_poll() {
-    let fleet = big();
-    let before = fleet.scene.rows("data");
-    let serve = fleet.serve(&["--no-worker", "--lease", "2s"]);
-    let mut workers = [fleet.worker(&[&serve.url], &[]), fleet.worker(&[&serve.url], &[])];
-    let holder = fleet.wait_for_lease();
-    let index = workers.iter().position(|worker| is_of(&holder, worker)).unwrap();
-    workers[index].kill();
-    let killed = Instant::now();
-    wait_until("another holds the range", || {
-        fleet.holder().is_some_and(|now| now != holder) || fleet.committed() == 1
-    });
-    // A lease time, a poll, and what a loaded machine takes to say so.
-    assert!(
-        killed.elapsed() < Duration::from_secs(2 + 5 + 3),
-        "it took {:?}",
-        killed.elapsed()
-    );
-    at_rest(&fleet, &before);
-    drop(workers);
-    drop(serve);
-    tidy(&fleet);
 }
 
 /// Trap: a coordinator dies, and every merge that it answered for begins anew.
