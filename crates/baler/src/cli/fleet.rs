@@ -48,7 +48,7 @@ pub struct WorkerArgs {
     /// Roots, to work without a coordinator; or coordinators, of one root or of several, like http://host:7070
     #[arg(required_unless_present = "roots_under", value_name = "ROOT|URL")]
     pub places: Vec<String>,
-    /// Work for every root right below this folder or prefix, also for those that come later; may be repeated
+    /// Work for every root below this folder or prefix, also for those that come later; may be repeated
     #[arg(long, value_name = "PLACE")]
     pub roots_under: Vec<Location>,
     /// Ranges of one root to work on at once, where there are several roots [default: as many as --workers]

@@ -78,7 +78,7 @@ pub struct Crew {
 pub struct Roots {
     /// These.
     pub named: Vec<Location>,
-    /// And those right below these.
+    /// And those below these.
     pub under: Vec<Location>,
 }
 

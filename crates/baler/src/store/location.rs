@@ -73,6 +73,27 @@ impl Scheme {
     }
 }
 
+impl Location {
+    /// What lies below it under this path.
+    pub(crate) fn join(&self, below: &str) -> Result<Self, LocationError> {
+        match self {
+            Self::Local(path) => Ok(Self::Local(path.join(below))),
+            Self::Bucket(url) => {
+                let prefix = match url.prefix.as_str() {
+                    "" => below.to_owned(),
+                    prefix => format!("{prefix}/{below}"),
+                };
+                check_prefix(&prefix).map_err(|reason| LocationError {
+                    text: format!("{url}/{below}"),
+                    reason,
+                })?;
+                let url = url.clone();
+                Ok(Self::Bucket(BucketUrl { prefix, ..url }))
+            }
+        }
+    }
+}
+
 impl BucketUrl {
     /// Which kind of store it is on.
     pub fn scheme(&self) -> Scheme {

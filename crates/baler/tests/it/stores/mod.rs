@@ -47,6 +47,7 @@ mod native;
 mod overwrites;
 mod refusals;
 mod requests;
+mod roots;
 mod store_kills;
 mod storm;
 mod together;
