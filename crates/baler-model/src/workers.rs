@@ -282,7 +282,7 @@ fn poll(watcher: WatcherId) -> Poll {
         embedded: false,
         host: None,
         slots: 1,
-        memory_bytes: None,
+        memory: None,
         isolates: false,
         scope: Scope::default(),
     }

@@ -36,7 +36,12 @@ impl Scratch {
 
     fn temporary_in(temporary: &Path, attempt: &Attempt) -> io::Result<Self> {
         sweep_dead(temporary);
-        let name = format!("{PREFIX}{}-{}-{}", std::process::id(), attempt.job, attempt.token);
+        // A process may work for several journals, and numbers of jobs and tokens are a journal's own.
+        let (process, unique) = (std::process::id(), rand::random::<u64>());
+        let name = format!(
+            "{PREFIX}{process}-{unique:016x}-{}-{}",
+            attempt.job, attempt.token
+        );
         let path = temporary.join(name);
         let held = path.with_added_extension("lock");
         let file = File::create(&held)?;
@@ -96,6 +101,17 @@ mod tests {
                 index: 3,
             },
         }
+    }
+
+    /// Trap: two attempts of one process have the same numbers in two journals, and one waits for the other's room.
+    #[test]
+    fn attempts_of_two_journals_have_rooms_of_their_own() {
+        let temporary = tempfile::tempdir().unwrap();
+        let one = Scratch::temporary_in(temporary.path(), &attempt()).unwrap();
+        let other = Scratch::temporary_in(temporary.path(), &attempt()).unwrap();
+        assert_ne!(one.path(), other.path());
+        drop(one);
+        assert!(other.path().is_dir());
     }
 
     #[test]

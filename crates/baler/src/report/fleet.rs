@@ -7,6 +7,7 @@ use baler_core::ids::{Sequence, Token, WatcherId, WorkerId};
 use baler_core::job::Job;
 use baler_core::lease::Lease;
 use baler_core::state::State;
+use baler_core::time::StoreTime;
 use serde::{Deserialize, Serialize};
 use tokio::time::Instant;
 

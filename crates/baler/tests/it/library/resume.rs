@@ -29,8 +29,7 @@ use super::wire::{CutAt, Wire};
 use crate::support::{parquet_of, rows_in, soaking};
 
 const TABLE: &str = "rows";
-const FILES: u64 = 8;
-const KEYS_A_FILE: u64 = 900;
+const FILES: u64 = 12;
 const PATIENCE: Duration = Duration::from_secs(60);
 
 #[derive(Clone, Copy, Debug)]
@@ -61,6 +60,14 @@ impl Case {
             format: [Format::Parquet, Format::KeysAndValues][(number % 2) as usize],
             shape: [Shape::BucketOnly, Shape::Coordinator][(number / 2 % 2) as usize],
             deaths: 1 + number % 3,
+        }
+    }
+
+    /// So many that files are smaller than their target.
+    fn keys_a_file(self) -> u64 {
+        match self.format {
+            Format::Parquet => 2_500,
+            Format::KeysAndValues => 400,
         }
     }
 
@@ -156,7 +163,7 @@ fn part(case: Case, store: Arc<dyn ObjectStore>) -> Builder {
 /// Files that overlap everywhere: every key is in one of them, and some in two.
 async fn write(case: Case, store: &dyn ObjectStore, writer: &Baler) {
     for file in 0..FILES {
-        let mut keys: Vec<u64> = (0..KEYS_A_FILE).map(|key| key * FILES + file).collect();
+        let mut keys: Vec<u64> = (0..case.keys_a_file()).map(|key| key * FILES + file).collect();
         keys.extend((0..20).map(|key| key * 300 * FILES / 20 + (file + 1) % FILES));
         keys.sort_unstable();
         keys.dedup();
@@ -420,7 +427,7 @@ fn a_job_cut_off_at_any_request_and_resumed_elsewhere_gives_the_rows_of_an_uncut
         "figure: {cases} jobs, {died} processes cut off, {kept} finished ranges found by the next and not merged again"
     );
     assert!(
-        kept > 0 && died > cases,
+        kept > 0 && died * 4 > cases * 3,
         "{died} deaths with {kept} ranges show nothing"
     );
 }

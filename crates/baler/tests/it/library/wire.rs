@@ -43,14 +43,19 @@ impl Line {
     async fn pass<T>(&self, doing: impl Future<Output = T>) -> T {
         let number = self.asked.fetch_add(1, Ordering::SeqCst) + 1;
         let last = self.cut_at.filter(|cut| cut.request == number);
-        if *self.is_cut.borrow() || last.is_some_and(|cut| !cut.lands) {
+        if self.is_cut() || last.is_some_and(|cut| !cut.lands) {
             return self.cut().await;
         }
         let done = doing.await;
-        match last.is_some() || *self.is_cut.borrow() {
+        let cut = last.is_some() || self.is_cut();
+        match cut {
             true => self.cut().await,
             false => done,
         }
+    }
+
+    fn is_cut(&self) -> bool {
+        *self.is_cut.borrow()
     }
 
     async fn cut<T>(&self) -> T {
@@ -87,8 +92,8 @@ impl Wire {
         self.line.is_cut.send_replace(true);
     }
 
-    fn unless_cut<T: 'static>(&self, stream: BoxStream<'static, T>) -> BoxStream<'static, T> {
-        match *self.line.is_cut.borrow() {
+    fn unless_cut<T: Send + 'static>(&self, stream: BoxStream<'static, T>) -> BoxStream<'static, T> {
+        match self.line.is_cut() {
             true => stream::pending().boxed(),
             false => stream,
         }
