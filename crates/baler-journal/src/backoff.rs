@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
+use crate::host;
 use crate::limits::{BACKOFF_MAX, BACKOFF_MIN};
 
 /// Sleeps before try number `try_number` (counted from 0) is made again.
 pub(crate) async fn pause(try_number: u32) {
-    let micros = rand::random_range(0..=longest(try_number).as_micros() as u64);
-    tokio::time::sleep(Duration::from_micros(micros)).await;
+    tokio::time::sleep(longest(try_number).mul_f64(host::fraction())).await;
 }
 
 fn longest(try_number: u32) -> Duration {

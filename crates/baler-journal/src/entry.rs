@@ -18,6 +18,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::checksum::Checksum;
 use crate::error::{JournalError, entry_name};
+use crate::host;
 use crate::limits::{ENTRY_BYTES_MAX, FORMAT};
 
 /// An entry that was read and checked by itself; `Position::check_next` checks it against the one before it.
@@ -90,7 +91,7 @@ impl Proposal {
         parent_time: Option<StoreTime>,
         event_lines: &[u8],
     ) -> Result<Self, JournalError> {
-        let nonce = Checksum(rand::random());
+        let nonce = Checksum(host::wide_chance());
         let envelope = Envelope {
             format: FORMAT,
             journal,

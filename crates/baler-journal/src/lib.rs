@@ -11,6 +11,7 @@
 //!
 //! Any number of replicas may run at once; the append decides who was first. The modules are in reading order.
 
+pub mod host;
 pub mod limits;
 
 pub mod checksum;

@@ -1,11 +1,29 @@
 //! The same work many times over, on several threads at once.
 
+use std::cell::Cell;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
+
+thread_local! {
+    static ALONE: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Does everything on the calling thread: for those who must know in which order things happen.
+pub fn alone<T>(work: impl FnOnce() -> T) -> T {
+    struct Before(bool);
+    impl Drop for Before {
+        fn drop(&mut self) {
+            ALONE.set(self.0);
+        }
+    }
+    let _before = Before(ALONE.replace(true));
+    work()
+}
 
 /// What `work` gives for each number below `count`, in order. No more than `threads` are at it together, the caller's included.
 pub(crate) fn at_once<T: Send>(count: usize, threads: usize, work: impl Fn(usize) -> T + Sync) -> Vec<T> {
     let next = AtomicUsize::new(0);
+    let threads = if ALONE.get() { 1 } else { threads };
     let one_after_another = || {
         let mut done = Vec::new();
         loop {
@@ -37,6 +55,14 @@ pub(crate) fn at_once<T: Send>(count: usize, threads: usize, work: impl Fn(usize
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn alone_nobody_helps() {
+        let here = thread::current().id();
+        let threads = alone(|| at_once(50, 16, |_| thread::current().id()));
+        assert!(threads.into_iter().all(|thread| thread == here));
+        assert!(!ALONE.get());
+    }
 
     #[test]
     fn results_come_in_order_and_no_more_than_the_limit_run_together() {

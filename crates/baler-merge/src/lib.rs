@@ -112,6 +112,7 @@ mod outline;
 mod stretch;
 mod tally;
 
+pub use at_once::alone;
 pub use cut_job::cut_job;
 pub use digest::Digest;
 pub use error::{FileError, MergeError};

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use anyhow::{Result, anyhow, bail};
 use baler_core::ids::Partition;
 use baler_core::request::{Reply, Request};
+use baler_journal::host;
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinHandle;
 
@@ -47,7 +48,7 @@ impl Adoption {
     /// Begins to list.
     pub fn begin(root: Arc<Root>, look: Look, progress: ProgressView) -> Self {
         let (sender, settled) = watch::channel(Settled::default());
-        let task = tokio::spawn(async move {
+        let task = host::spawn(async move {
             let adopted = adopt(&root, look, &progress, &sender).await;
             sender.send_modify(|settled| settled.ended = true);
             adopted

@@ -10,6 +10,7 @@ use super::names;
 use super::patience::patiently;
 use crate::checksum::Checksum;
 use crate::error::JournalError;
+use crate::host;
 use crate::limits::{FORMAT, PROBE_NAMES, PROBE_WRITERS, PROBE_WRITERS_LOCAL};
 use crate::store::{LOCAL_ENDPOINT, Store, StoreError};
 
@@ -78,7 +79,7 @@ async fn record(store: &dyn Store, path: &str, content: &impl Serialize) -> Resu
 /// Several writers race for each of several fresh names: tried one after the other, a store that checks first and
 /// writes then would pass.
 async fn probe(store: &Arc<dyn Store>, endpoint: String) -> Result<Probed, JournalError> {
-    let round = Checksum(rand::random());
+    let round = Checksum(host::wide_chance());
     let (writers, names) = match endpoint.as_str() {
         LOCAL_ENDPOINT => (PROBE_WRITERS_LOCAL, 1),
         _ => (PROBE_WRITERS, PROBE_NAMES),
@@ -101,7 +102,7 @@ async fn race(store: &Arc<dyn Store>, path: String, writers: usize) -> Result<()
     };
     let racers = (0..writers).map(|writer| {
         let (store, path) = (store.clone(), path.clone());
-        tokio::spawn(async move { write(store, path, writer).await })
+        host::spawn(async move { write(store, path, writer).await })
     });
     let mut winners = Vec::new();
     for (writer, outcome) in join_all(racers).await.into_iter().enumerate() {

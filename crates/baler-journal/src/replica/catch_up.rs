@@ -9,6 +9,7 @@ use futures::future::join_all;
 use super::serve::Server;
 use crate::entry::Entry;
 use crate::error::JournalError;
+use crate::host;
 use crate::journal::{Journal, Position};
 use crate::limits::{READ_AHEAD_MAX, RELOADS_MAX};
 use crate::object_log::Access;
@@ -42,7 +43,7 @@ async fn read_snapshot(
     let Some(bytes) = journal.read_snapshot(at).await? else {
         return Ok(None);
     };
-    let read = tokio::task::spawn_blocking(move || snapshot::read(at, &bytes)).await;
+    let read = host::blocking(move || snapshot::read(at, &bytes)).await;
     let (state, checksum) = read.map_err(|_| JournalError::Stopped)??;
     let position = Position {
         journal: state.journal,

@@ -6,19 +6,22 @@ mod company;
 mod draft;
 mod serve;
 mod snapshots;
+mod states;
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use baler_core::request::{Reply, Request};
 use baler_core::state::State;
-use tokio::sync::{mpsc, oneshot, watch};
+use tokio::sync::{mpsc, oneshot};
 
 use crate::error::JournalError;
+use crate::host;
 use crate::journal::Journal;
 use crate::limits;
 use crate::object_log::Access;
 use serve::Server;
+pub use states::States;
 
 /// How a replica behaves. The defaults are for production.
 #[derive(Clone, Debug)]
@@ -45,7 +48,7 @@ impl Default for Settings {
 #[derive(Clone, Debug)]
 pub struct Replica {
     asks: mpsc::Sender<Ask>,
-    view: watch::Receiver<Arc<State>>,
+    view: States,
     journal: Arc<dyn Journal>,
     access: Access,
 }
@@ -71,7 +74,7 @@ impl Replica {
         let access = settings.access;
         let (asks, queue) = mpsc::channel(limits::QUEUE_MAX);
         let (server, view) = Server::load(journal.clone(), settings, queue).await?;
-        tokio::spawn(server.run());
+        host::spawn(server.run());
         Ok(Self {
             asks,
             view,
@@ -94,11 +97,11 @@ impl Replica {
 
     /// The state as this replica knows it. Others may have moved on.
     pub fn state(&self) -> Arc<State> {
-        self.view.borrow().clone()
+        self.view.now()
     }
 
     /// Follows the states that this replica learns of.
-    pub fn watch(&self) -> watch::Receiver<Arc<State>> {
+    pub fn watch(&self) -> States {
         self.view.clone()
     }
 

@@ -6,13 +6,14 @@ use std::sync::Arc;
 use baler_core::request::{Reply, Request};
 use baler_core::state::State;
 use baler_core::time::StoreTime;
-use tokio::sync::{mpsc, oneshot, watch};
+use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;
 
 use super::catch_up::load_snapshot;
 use super::company::Company;
 use super::draft::Draft;
 use super::snapshots::Snapshots;
+use super::states::{States, Teller};
 use super::{Ask, Settings};
 use crate::backoff;
 use crate::entry::Proposal;
@@ -30,7 +31,7 @@ pub(super) struct Server {
     pub(super) unchecked_from: Option<baler_core::ids::Sequence>,
     pub(super) snapshots: Snapshots,
     pub(super) company: Company,
-    view: watch::Sender<Arc<State>>,
+    view: Teller,
     queue: mpsc::Receiver<Ask>,
     stopped: bool,
 }
@@ -52,9 +53,10 @@ impl Server {
         journal: Arc<dyn Journal>,
         settings: Settings,
         queue: mpsc::Receiver<Ask>,
-    ) -> Result<(Self, watch::Receiver<Arc<State>>), JournalError> {
+    ) -> Result<(Self, States), JournalError> {
         let (state, position) = load_snapshot(&journal).await?;
-        let (view, seen) = watch::channel(Arc::new(state.clone()));
+        let view = Teller::of(state.clone());
+        let seen = view.states();
         let snapshots = Snapshots::new(journal.clone(), settings.snapshot_every, position.sequence);
         let mut server = Self {
             journal,
@@ -238,6 +240,6 @@ impl Server {
     }
 
     pub(super) fn publish(&self) {
-        self.view.send_replace(Arc::new(self.state.clone()));
+        self.view.tell(self.state.clone());
     }
 }

@@ -9,6 +9,7 @@ use tokio::task::JoinHandle;
 
 use crate::checksum::Checksum;
 use crate::error::JournalError;
+use crate::host;
 use crate::journal::{Journal, Position};
 use crate::limits::SNAPSHOTS_KEPT;
 use crate::snapshot;
@@ -50,7 +51,7 @@ impl Snapshots {
         self.due = Sequence(sequence.0 + if own_turn { 2 * self.every } else { self.every });
         let journal = self.journal.clone();
         let (state, checksum, every) = (state.clone(), position.checksum, self.every);
-        self.task = Some(tokio::spawn(async move {
+        self.task = Some(host::spawn(async move {
             let written = async {
                 if own_turn || is_missing(journal.as_ref(), sequence, every).await? {
                     take(&journal, state, checksum).await?;
@@ -138,7 +139,5 @@ fn not_verified(at: Sequence, why: &str) -> JournalError {
 async fn in_background<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, JournalError> + Send + 'static,
 ) -> Result<T, JournalError> {
-    tokio::task::spawn_blocking(work)
-        .await
-        .map_err(|_| JournalError::Stopped)?
+    host::blocking(work).await.map_err(|_| JournalError::Stopped)?
 }

@@ -175,7 +175,7 @@ impl Shelf {
 
     /// A new name in the folder for what is not whole yet.
     fn new_name(&self) -> PathBuf {
-        let unique = format!("{}-{:016x}", std::process::id(), rand::random::<u64>());
+        let unique = format!("{}-{:016x}", std::process::id(), baler_journal::host::chance());
         self.dir.join("new").join(unique)
     }
 

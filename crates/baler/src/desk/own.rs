@@ -7,6 +7,7 @@ use anyhow::Context;
 use async_trait::async_trait;
 use baler_core::ids::{JournalId, WorkerId};
 use baler_core::request::{Grant, Poll, Reply, Scope};
+use baler_journal::host;
 use futures::future::join;
 
 use super::{Assignment, Desk, DeskError, Leases, Offer, Room, Word};
@@ -27,7 +28,7 @@ impl OwnDesk {
     /// For the worker of this process.
     pub fn new(root: Arc<Root>, watch: Arc<Watch>, offer: Offer) -> anyhow::Result<Self> {
         let journal = root.journal()?;
-        let worker = WorkerId(format!("{}-{}", std::process::id(), watch.id()).into());
+        let worker = WorkerId(format!("{}-{}", host::process(), watch.id()).into());
         Ok(Self {
             root,
             watch,

@@ -51,9 +51,9 @@ impl Committer {
         if self.owners.catalogs.is_empty() {
             return std::future::pending().await;
         }
-        let mut states = self.root.replica.watch();
+        let states = self.root.replica.watch();
         loop {
-            let state = states.borrow_and_update().clone();
+            let state = states.now();
             let mut pause = None;
             for (job, catalog) in self.due(&state) {
                 if let Err(error) = self.commit(&job, &*catalog).await {
@@ -63,7 +63,7 @@ impl Committer {
             }
             let backed_off = scheduler::commits_backed_off_for(&state);
             let backed_off = backed_off.map(|wait| Duration::from_millis(wait.0));
-            let changed = states.changed();
+            let changed = states.after(state.sequence);
             match pause.or(backed_off) {
                 None => drop(changed.await),
                 Some(wait) => drop(tokio::time::timeout(wait, changed).await),

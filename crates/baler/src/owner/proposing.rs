@@ -36,9 +36,9 @@ impl Proposer {
         if self.owners.policies.is_empty() {
             return std::future::pending().await;
         }
-        let mut states = self.root.replica.watch();
+        let states = self.root.replica.watch();
         loop {
-            let state = states.borrow_and_update().clone();
+            let state = states.now();
             for (table, policy) in &self.owners.policies {
                 for wanted in wanted(&state, table, &**policy) {
                     if let Err(error) = self.propose(&state, table, wanted).await {
@@ -47,7 +47,7 @@ impl Proposer {
                 }
             }
             tokio::time::sleep(jittered(PACE)).await;
-            if states.changed().await.is_err() {
+            if states.after(state.sequence).await.is_none() {
                 return std::future::pending().await;
             }
         }

@@ -21,7 +21,7 @@ use baler_core::table::{Catalog, Replaced, TableSpec};
 use baler_core::time::StoreTime;
 use baler_journal::replica::Settings;
 use baler_journal::store::StoreError;
-use baler_journal::{Access, JournalError, ObjectLog, Replica};
+use baler_journal::{Access, JournalError, ObjectLog, Replica, host};
 
 use crate::depot::Depot;
 use crate::settings::{TableSettings, Usage};
@@ -297,7 +297,7 @@ async fn create_replica(root: &Depot) -> Result<Replica> {
     })?;
     if replica.state().journal.is_none() {
         replica
-            .submit(Request::CreateJournal(JournalId(rand::random())))
+            .submit(Request::CreateJournal(JournalId(host::wide_chance())))
             .await?;
     }
     Ok(replica)

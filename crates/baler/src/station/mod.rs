@@ -18,6 +18,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use anyhow::{Result, anyhow};
+use baler_journal::host;
 use tokio::sync::Notify;
 use tokio::task::{JoinError, JoinSet};
 
@@ -101,15 +102,16 @@ impl Station {
         }
         let mut life = self.begin_life();
         let mut work = self.begin_work();
-        let mut front = tokio::spawn(front);
+        let mut front = host::spawn(front);
         let has_worker = worker.is_some();
-        let mut worker = tokio::spawn(async move {
+        let mut worker = host::spawn(async move {
             match worker {
                 Some(worker) => worker.run().await,
                 None => Ok(()),
             }
         });
         let ended = tokio::select! {
+            biased;
             worked = &mut worker, if has_worker => Some(result_of(worked)),
             served = &mut front => return result_of(served),
             Some(panic) = work.join_next() => Some(Err(anyhow!("the upkeep ended: {panic:?}"))),
@@ -135,9 +137,9 @@ impl Station {
         let mut life = JoinSet::new();
         let watch = || self.watch.clone();
         let (alive, timing, following) = (watch(), watch(), watch());
-        life.spawn(async move { alive.keep_alive().await });
-        life.spawn(async move { timing.time_leases().await });
-        life.spawn(async move { following.follow().await });
+        life.spawn(host::own(async move { alive.keep_alive().await }));
+        life.spawn(host::own(async move { timing.time_leases().await }));
+        life.spawn(host::own(async move { following.follow().await }));
         life
     }
 
@@ -147,16 +149,16 @@ impl Station {
         let looking = self.clone();
         let (keeping, committing, proposing) = (self.clone(), self.clone(), self.clone());
         #[cfg(feature = "parquet")]
-        work.spawn(async move { looking.look_for_new_files().await });
-        work.spawn(async move { keeping.keep_house().await });
-        work.spawn(async move { Committer::of(&committing).run().await });
-        work.spawn(async move { Proposer::of(&proposing).run().await });
+        work.spawn(host::own(async move { looking.look_for_new_files().await }));
+        work.spawn(host::own(async move { keeping.keep_house().await }));
+        work.spawn(host::own(async move { Committer::of(&committing).run().await }));
+        work.spawn(host::own(async move { Proposer::of(&proposing).run().await }));
         work
     }
 
     async fn asked_to_stop(&self) {
         while !self.drain.load(Ordering::Relaxed) {
-            tokio::time::sleep(STOP_CHECK).await;
+            tokio::time::sleep(host::look_every(STOP_CHECK)).await;
         }
     }
 }

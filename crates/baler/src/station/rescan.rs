@@ -31,6 +31,7 @@ impl Station {
                 }
             };
             tokio::select! {
+                biased;
                 () = tokio::time::sleep(jittered(pause)) => {}
                 () = self.nudge.notified() => {}
             }

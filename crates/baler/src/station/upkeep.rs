@@ -23,15 +23,15 @@ const COLLECTING: Duration = Duration::from_secs(300);
 
 impl Station {
     pub(super) async fn keep_house(&self) {
-        let mut states = self.root.replica.watch();
+        let states = self.root.replica.watch();
         let mut due = Due::new();
         loop {
-            let seen = states.borrow_and_update().sequence;
+            let seen = states.now().sequence;
             if let Err(error) = self.tidy_up(&mut due).await {
                 tracing::warn!("upkeep goes on later: {error:#}");
             }
             tokio::time::sleep(jittered(PACE)).await;
-            let changed = states.wait_for(|state| state.sequence > seen);
+            let changed = states.after(seen);
             let _ = tokio::time::timeout(due.next(), changed).await;
         }
     }

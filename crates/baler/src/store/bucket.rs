@@ -7,6 +7,7 @@ use std::sync::Arc;
 use baler_core::file::Identity;
 use baler_journal::store::{ObjectStoreStore, Store, StoreError, identity_of};
 use http::StatusCode;
+use object_store::client::{HttpConnector, ReqwestConnector};
 use object_store::path::Path;
 use object_store::prefix::PrefixStore;
 use object_store::{Error, ObjectStore, ObjectStoreExt};
@@ -53,12 +54,24 @@ impl Bucket {
         variables: &Variables,
         settings: OutputSettings,
     ) -> Result<Self, OpenError> {
+        let network: Arc<dyn HttpConnector> = Arc::new(ReqwestConnector::default());
+        Self::open_through(url, variables, settings, &network)
+    }
+
+    /// The same, and everything is sent through what this connector connects to.
+    pub fn open_through(
+        url: &BucketUrl,
+        variables: &Variables,
+        settings: OutputSettings,
+        connector: &Arc<dyn HttpConnector>,
+    ) -> Result<Self, OpenError> {
         let (shared, settings) = (Shared::default(), Arc::new(settings));
-        let clients =
-            client::build(url, variables, &settings, &shared).map_err(|reason| OpenError::Settings {
+        let clients = client::build(url, variables, &settings, connector, &shared).map_err(|reason| {
+            OpenError::Settings {
                 url: url.to_string(),
                 reason,
-            })?;
+            }
+        })?;
         let stack = |purpose, client: &Next| layers(url, purpose, client, &settings, &shared);
         let stores = clients
             .stores

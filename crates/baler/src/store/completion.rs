@@ -2,6 +2,7 @@
 //! outputs are unique to their attempt, so an object of that name and length is the one that was uploaded.
 
 use async_trait::async_trait;
+use baler_journal::host;
 use object_store::path::Path;
 use object_store::{
     MultipartUpload, ObjectStoreExt, PutMultipartOptions, PutPayload, PutResult, Result, UploadPart,
@@ -42,7 +43,8 @@ struct Upload {
 impl MultipartUpload for Upload {
     fn put_part(&mut self, data: PutPayload) -> UploadPart {
         self.bytes += data.content_length() as u64;
-        self.upload.put_part(data)
+        // Whoever uploads sends parts by tasks of its own.
+        Box::pin(host::own(self.upload.put_part(data)))
     }
 
     async fn complete(&mut self) -> Result<PutResult> {

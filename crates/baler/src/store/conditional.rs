@@ -5,6 +5,7 @@
 //! has just written, so none is trusted before it has refused a stale one.
 
 use baler_core::file::Identity;
+use baler_journal::host;
 use baler_journal::store::{StoreError, identity_of};
 use http::{HeaderName, Method, StatusCode, header::IF_MATCH};
 use object_store::path::Path;
@@ -54,7 +55,7 @@ impl Bucket {
 
     /// `None` if the object vanished under the probe: a collector that waits for nobody took it away.
     async fn probe_delete_once(&self) -> Result<Option<bool>, StoreError> {
-        let path = format!("_baler/probe/delete-{:032x}", rand::random::<u128>());
+        let path = format!("_baler/probe/delete-{:032x}", host::wide_chance());
         let found = self.probe_delete_of(&path).await;
         if !matches!(found, Ok(Some(true))) {
             let left = self

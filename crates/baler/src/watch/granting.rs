@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use anyhow::{Result, anyhow};
 use baler_core::request::{Grant, Poll, Reply, Request};
+use baler_journal::host;
 use tokio::time::Instant;
 
 use super::{Watch, locked};
@@ -35,17 +36,17 @@ impl Watch {
     pub async fn stirred(&self, poll: &Poll, wait: Duration) -> Result<bool> {
         let deadline = tokio::time::Instant::now() + wait;
         let request = Request::Poll(poll.clone());
-        let mut states = self.root.replica.watch();
+        let states = self.root.replica.watch();
         self.refresh().await?;
         loop {
-            let seen = states.borrow_and_update().sequence;
+            let seen = states.now().sequence;
             if !self.root.would_decide(&request).is_empty() {
                 return Ok(true);
             }
-            let changed = states.wait_for(|state| state.sequence > seen);
+            let changed = states.after(seen);
             match tokio::time::timeout_at(deadline, changed).await {
-                Ok(Ok(_)) => {}
-                Ok(Err(_)) => return Err(anyhow!("the replica has stopped")),
+                Ok(Some(_)) => {}
+                Ok(None) => return Err(anyhow!("the replica has stopped")),
                 Err(_) => return Ok(false),
             }
         }
@@ -66,18 +67,18 @@ impl Watch {
             return self.grant(poll).await;
         }
         let deadline = tokio::time::Instant::now() + wait;
-        let mut states = self.root.replica.watch();
+        let states = self.root.replica.watch();
         self.refresh().await?;
         loop {
-            let seen = states.borrow_and_update().sequence;
+            let seen = states.now().sequence;
             let grants = self.grant(poll.clone()).await?;
             if !grants.is_empty() {
                 return Ok(grants);
             }
-            let changed = states.wait_for(|state| state.sequence > seen);
+            let changed = states.after(seen);
             match tokio::time::timeout_at(deadline, changed).await {
-                Ok(Ok(_)) => {}
-                Ok(Err(_)) => return Err(anyhow!("the replica has stopped")),
+                Ok(Some(_)) => {}
+                Ok(None) => return Err(anyhow!("the replica has stopped")),
                 Err(_) => return Ok(Vec::new()),
             }
         }
@@ -106,7 +107,7 @@ impl Watch {
 
 /// Up to a tenth longer, so that processes that began together do not stay together.
 pub(crate) fn jittered(pause: Duration) -> Duration {
-    pause + pause.mul_f64(rand::random::<f64>() / 10.0)
+    pause + pause.mul_f64(host::fraction() / 10.0)
 }
 
 impl Watch {

@@ -26,7 +26,7 @@ use baler_core::ids::{Sequence, Token, WatcherId};
 use baler_core::lease::HostLock;
 use baler_core::request::{Reply, Request};
 use baler_core::time::StoreTime;
-use baler_journal::JournalError;
+use baler_journal::{JournalError, host};
 use tokio::time::Instant;
 
 use crate::desk::{End, Leases};
@@ -63,7 +63,7 @@ pub struct Watch {
 impl Watch {
     /// A watcher with an id of its own, new at each start.
     pub fn new(root: Arc<Root>, lease: Duration) -> Self {
-        let id = WatcherId(rand::random());
+        let id = WatcherId(host::wide_chance());
         Self {
             root,
             id,

@@ -115,9 +115,9 @@ impl Watch {
     /// Times the leases that this process answers for and lets silent ones go, for as long as it is polled.
     pub async fn time_leases(&self) {
         let pace = (self.lease / 10).max(Duration::from_millis(50));
-        let mut states = self.root.replica.watch();
+        let states = self.root.replica.watch();
         loop {
-            let seen = states.borrow_and_update().sequence;
+            let seen = states.now().sequence;
             let silent = self.silent_workers();
             if !silent.is_empty()
                 && let Err(error) = self.let_go(&silent).await
@@ -125,7 +125,7 @@ impl Watch {
                 tracing::warn!("silent workers keep their leases for now: {error:#}");
             }
             // A new grant is timed from when it was applied, so that is when it must be noticed.
-            let changed = states.wait_for(|state| state.sequence > seen);
+            let changed = states.after(seen);
             let _ = tokio::time::timeout(pace, changed).await;
         }
     }

@@ -164,6 +164,7 @@ impl Attempt {
     async fn unless_ended<T>(&self, doing: impl Future<Output = T>) -> Option<T> {
         let mut doing = pin!(doing);
         tokio::select! {
+            biased;
             done = &mut doing => Some(done),
             () = self.held().until_ended() => timeout(STOP_PATIENCE, doing).await.ok(),
         }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use baler_core::limits::{EDGE_BYTES_MAX, RANGES_MAX};
 use baler_core::request::Grant;
+use baler_journal::host;
 
 use super::engine::{self, MergeEnd, Order};
 
@@ -31,7 +32,7 @@ pub(super) async fn edges(
     let order = Arc::new(order);
     let looking = {
         let order = order.clone();
-        tokio::task::spawn_blocking(move || order.merge.edges(&order.grant.job, &inputs, ranges))
+        host::blocking(move || order.merge.edges(&order.grant.job, &inputs, ranges))
     };
     match looking.await {
         Ok(Ok(edges)) => Ok(short(edges)),

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use anyhow::anyhow;
 use baler_core::event::ReleaseReason;
+use baler_journal::host;
 use tokio::sync::mpsc;
 use tokio::task::{JoinHandle, JoinSet};
 use tokio::time::timeout;
@@ -145,6 +146,7 @@ impl<W: Works> Endless<W> {
                 polling = Some(self.poll(unreachable.length.max(faulty.length), idle));
             }
             tokio::select! {
+                biased;
                 polled = join(&mut polling) => {
                     polling = None;
                     self.tally.polled(polled.as_ref().err());
@@ -164,7 +166,7 @@ impl<W: Works> Endless<W> {
                         Err(error) => faulty.after(error)?,
                     }
                 }
-                () = tokio::time::sleep(STOP_CHECK), if !self.hands.is_draining() => {}
+                () = tokio::time::sleep(host::look_every(STOP_CHECK)), if !self.hands.is_draining() => {}
             }
             self.tally.running.store(running.len() as u64, Ordering::Relaxed);
         }
@@ -173,16 +175,18 @@ impl<W: Works> Endless<W> {
     /// In a task of its own: an answer that nobody waits for would be a lost lease.
     fn poll(&self, pause: Duration, idle: bool) -> Polling {
         let (hands, slots) = (self.hands.clone(), self.slots.clone());
-        tokio::spawn(async move {
+        host::spawn(async move {
             let mut left = jittered(pause);
             while !left.is_zero() && !hands.is_draining() {
-                tokio::time::sleep(STOP_CHECK.min(left)).await;
-                left = left.saturating_sub(STOP_CHECK);
+                let step = host::look_every(STOP_CHECK).min(left);
+                tokio::time::sleep(step).await;
+                left -= step;
             }
             // Who shares its places does not keep one while there is nothing to do.
             let wanted = match slots.is_shared() && idle {
                 true => {
                     tokio::select! {
+                        biased;
                         stirred = hands.desk().stirred(slots.room(), POLL_WAIT) => stirred?,
                         () = draining(&hands) => false,
                     }
@@ -193,6 +197,7 @@ impl<W: Works> Endless<W> {
                 return Ok(Granted::default());
             }
             tokio::select! {
+                biased;
                 places = slots.take() => ask(&hands, &slots, places).await,
                 () = draining(&hands) => Ok(Granted::default()),
             }
@@ -249,11 +254,11 @@ impl<W: Works> Endless<W> {
         }
         self.tally.begun.fetch_add(1, Ordering::Relaxed);
         let attempt = hands.begin(handed.assignment, handed.memory);
-        running.spawn(async move {
+        running.spawn(host::own(async move {
             let outcome = attempt.await;
             drop(place);
             outcome
-        });
+        }));
     }
 
     async fn give_back(&self, assignment: Assignment) -> Result<(), DeskError> {
@@ -324,7 +329,7 @@ impl Granted {
 /// Returns once nothing new is to be begun.
 async fn draining<W: Works>(hands: &W) {
     while !hands.is_draining() {
-        tokio::time::sleep(STOP_CHECK).await;
+        tokio::time::sleep(host::look_every(STOP_CHECK)).await;
     }
 }
 

@@ -9,9 +9,9 @@ use baler_core::ids::{JournalId, RangeId};
 use baler_core::job::{Finished, Output, Range};
 use baler_core::request::Grant;
 use baler_core::table::Catalog;
+use baler_journal::host::{self, Broken};
 use futures::{StreamExt, TryStreamExt, stream};
 use serde::{Deserialize, Serialize};
-use tokio::task::JoinError;
 
 use super::bench::AttemptBench;
 use super::meter::Meter;
@@ -94,7 +94,7 @@ pub(super) async fn merge(order: Order, meter: Arc<Meter>) -> MergeEnd {
     let order = Arc::new(order);
     let merging = {
         let order = order.clone();
-        tokio::task::spawn_blocking(move || merge_opened(&order, &inputs, &meter))
+        host::blocking(move || merge_opened(&order, &inputs, &meter))
     };
     match merging.await {
         Ok(Ok(merged)) => after_merge(&order, merged).await,
@@ -104,7 +104,7 @@ pub(super) async fn merge(order: Order, meter: Arc<Meter>) -> MergeEnd {
 }
 
 /// Whatever it met in its inputs, the engine did not expect it.
-pub(super) fn panicked(panic: &JoinError) -> MergeEnd {
+pub(super) fn panicked(panic: &Broken) -> MergeEnd {
     MergeEnd::InputFault {
         error: format!("the merge panicked: {panic}"),
         culprits: vec![],

@@ -24,6 +24,7 @@ use baler_core::ids::RangeId;
 use baler_core::job::JobSummary;
 use baler_core::request::{Grant, Scope};
 use baler_core::scheduler;
+use baler_journal::host;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
@@ -135,11 +136,12 @@ impl Worker {
                     bytes_left = bytes_left.map(|left| left.saturating_sub(newly_planned(grant)));
                     work.begun += usize::from(grant.range == RangeId::Keys(0));
                     let memory = memory.part(grant.memory_bytes);
-                    running.spawn(self.hands.begin(assignment, memory));
+                    running.spawn(host::own(self.hands.begin(assignment, memory)));
                 }
             }
             // With a job that was cut there is more to do at once, for slots that found nothing before.
             let ended = tokio::select! {
+                biased;
                 ended = running.join_next() => ended,
                 () = self.hands.cut.notified(), if slots > 0 && !stopping => continue,
             };

@@ -22,6 +22,7 @@ pub(super) async fn publish(
 ) -> Result<Outcome, DeskError> {
     held.enter(Phase::Publishing);
     let published = tokio::select! {
+        biased;
         published = publish_all(&hands.site.root, &grant.job, held) => published,
         // Outputs that are published already stay: whoever publishes next finds them.
         () = held.until_ended() => return stop(hands, grant).await,

@@ -6,6 +6,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use baler_core::file::{Digest, File, FilePath, Origin};
+use baler_journal::host;
 use bytes::Bytes;
 use futures::TryStreamExt;
 use object_store::{Error, GetOptions, GetRange, ObjectStore, ObjectStoreExt};
@@ -65,7 +66,7 @@ impl Input for BucketInput {
             self.tag.as_deref(),
             range.clone(),
         );
-        let bytes = self.runtime.block_on(reading).map_err(io::Error::other)?;
+        let bytes = host::block_on(&self.runtime, reading).map_err(io::Error::other)?;
         match self.checksum {
             Some(checksum) if range == (0..self.bytes) && Digest(xxh3_128(&bytes)) != checksum => {
                 Err(io::Error::new(

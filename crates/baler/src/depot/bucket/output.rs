@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use std::sync::Arc;
 
 use baler_core::file::FilePath;
+use baler_journal::host;
 use object_store::path::Path;
 use object_store::{ObjectStore, ObjectStoreExt, WriteMultipart};
 use tokio::runtime::Handle;
@@ -27,6 +28,7 @@ pub(super) fn create(depot: &BucketDepot, path: &FilePath) -> Result<Box<dyn Out
         objects: depot.objects(Purpose::Output),
         runtime: depot.runtime.clone(),
         location: depot.writable(path)?,
+        part_bytes: host::scaled(PART_BYTES),
         writing: Writing::Small(Vec::new()),
     }))
 }
@@ -35,6 +37,7 @@ struct BucketOutput {
     objects: Arc<dyn ObjectStore>,
     runtime: Handle,
     location: Path,
+    part_bytes: usize,
     writing: Writing,
 }
 
@@ -50,7 +53,7 @@ enum Writing {
 impl Write for BucketOutput {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         if let Writing::Small(so_far) = &mut self.writing {
-            if so_far.len() + bytes.len() <= PART_BYTES {
+            if so_far.len() + bytes.len() <= self.part_bytes {
                 so_far.extend_from_slice(bytes);
                 return Ok(bytes.len());
             }
@@ -59,7 +62,7 @@ impl Write for BucketOutput {
         let Writing::Parts(upload) = &mut self.writing else {
             return Err(io::Error::other("an earlier write to it failed"));
         };
-        let ready = self.runtime.block_on(upload.wait_for_capacity(PARTS_AT_ONCE));
+        let ready = host::block_on(&self.runtime, upload.wait_for_capacity(PARTS_AT_ONCE));
         if let Err(error) = ready {
             self.give_up();
             return Err(error.into());
@@ -80,10 +83,8 @@ impl BucketOutput {
         let Writing::Small(so_far) = std::mem::replace(&mut self.writing, Writing::Failed) else {
             return Ok(());
         };
-        let begun = self
-            .runtime
-            .block_on(self.objects.put_multipart(&self.location))?;
-        let mut upload = WriteMultipart::new_with_chunk_size(begun, PART_BYTES);
+        let begun = host::block_on(&self.runtime, self.objects.put_multipart(&self.location))?;
+        let mut upload = WriteMultipart::new_with_chunk_size(begun, self.part_bytes);
         let _inside = self.runtime.enter();
         upload.write(&so_far);
         self.writing = Writing::Parts(upload);
@@ -93,7 +94,7 @@ impl BucketOutput {
     /// Parts that were sent cost money until they are aborted. Where this fails too, the sweep of the attempt does it.
     fn give_up(&mut self) {
         if let Writing::Parts(upload) = std::mem::replace(&mut self.writing, Writing::Failed) {
-            self.runtime.spawn(upload.abort());
+            self.runtime.spawn(host::own(upload.abort()));
         }
     }
 }
@@ -104,10 +105,10 @@ impl Output for BucketOutput {
             // The name is this attempt's own, so writing it twice is the same as once.
             Writing::Small(bytes) => {
                 let put = self.objects.put(&self.location, bytes.into());
-                self.runtime.block_on(put)?;
+                host::block_on(&self.runtime, put)?;
             }
             Writing::Parts(upload) => {
-                self.runtime.block_on(upload.finish())?;
+                host::block_on(&self.runtime, upload.finish())?;
             }
             Writing::Failed => return Err(io::Error::other("an earlier write to it failed")),
         }

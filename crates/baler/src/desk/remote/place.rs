@@ -34,6 +34,6 @@ impl RemoteDesk {
 pub fn worker_name() -> WorkerId {
     let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
     let host = host.trim();
-    let unique = rand::random::<u32>();
+    let unique = baler_journal::host::chance() as u32;
     WorkerId(format!("{host}-{}-{unique:08x}", std::process::id()).into())
 }

@@ -15,7 +15,7 @@ mod tls;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use object_store::client::{HttpClient, HttpConnector, ReqwestConnector};
+use object_store::client::{HttpClient, HttpConnector};
 use object_store::{ClientOptions, ObjectStore, RetryConfig};
 
 pub(super) use sign::{Signer, Unsigned};
@@ -41,6 +41,7 @@ struct Plan<'a> {
     url: &'a BucketUrl,
     variables: &'a Variables,
     settings: &'a OutputSettings,
+    connector: &'a Arc<dyn HttpConnector>,
 }
 
 /// Builds the clients of a bucket.
@@ -48,6 +49,7 @@ pub(super) fn build(
     url: &BucketUrl,
     variables: &Variables,
     settings: &OutputSettings,
+    connector: &Arc<dyn HttpConnector>,
     shared: &Shared,
 ) -> Result<Clients, String> {
     if let Some(own) = url.own() {
@@ -58,6 +60,7 @@ pub(super) fn build(
         url,
         variables,
         settings,
+        connector,
     };
     match url.scheme() {
         Scheme::S3 => aws::build(&plan, shared),
@@ -99,7 +102,7 @@ impl Plan<'_> {
         options: &ClientOptions,
         shared: &Shared,
     ) -> Result<BTreeMap<Purpose, HttpClient>, String> {
-        let connect = |options: &ClientOptions| ReqwestConnector::default().connect(options).map_err(words);
+        let connect = |options: &ClientOptions| self.connector.connect(options).map_err(words);
         let wire = connect(&options::for_data(options))?;
         let journal = connect(&options::for_journal(options))?;
         let stacks = Purpose::ALL.map(|purpose| {
@@ -113,17 +116,17 @@ impl Plan<'_> {
     }
 
     fn for_credentials(&self) -> ForCredentials {
-        ForCredentials(self.url.clone())
+        ForCredentials(self.url.clone(), self.connector.clone())
     }
 }
 
 /// Connects to whoever hands out credentials.
 #[derive(Debug)]
-struct ForCredentials(BucketUrl);
+struct ForCredentials(BucketUrl, Arc<dyn HttpConnector>);
 
 impl HttpConnector for ForCredentials {
     fn connect(&self, options: &ClientOptions) -> object_store::Result<HttpClient> {
-        let wire = ReqwestConnector::default().connect(options)?;
+        let wire = self.1.connect(options)?;
         Ok(HttpClient::new(Explained::new(wire, &self.0)))
     }
 }

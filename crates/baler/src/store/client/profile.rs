@@ -137,6 +137,10 @@ fn unknown_source(section: &Section) -> Option<&'static str> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
+    use object_store::client::{HttpConnector, ReqwestConnector};
+
     use super::*;
     use crate::store::{Location, OutputSettings, Variables};
 
@@ -181,10 +185,12 @@ aws_session_token = TL
         let Ok(Location::Bucket(url)) = "s3://b".parse() else {
             panic!("a bucket")
         };
+        let network: Arc<dyn HttpConnector> = Arc::new(ReqwestConnector::default());
         let plan = Plan {
             url: &url,
             variables: &all,
             settings: &OutputSettings::default(),
+            connector: &network,
         };
         settings(&plan)
     }

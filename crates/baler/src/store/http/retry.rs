@@ -5,10 +5,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use baler_journal::host;
 use http::StatusCode;
 use http::header::RETRY_AFTER;
 use object_store::client::{HttpClient, HttpError, HttpErrorKind, HttpRequest, HttpResponse, HttpService};
-use rand::RngExt;
 
 use super::request::{self, Again};
 use super::{Budget, Meter, throttle};
@@ -98,7 +98,7 @@ fn is_refusal(answer: &Result<HttpResponse, HttpError>) -> bool {
 
 fn pause(tried: u32, answer: &Result<HttpResponse, HttpError>) -> Duration {
     let longest = PAUSE_FIRST.saturating_mul(1 << (tried - 1)).min(PAUSE_MAX);
-    let pause = longest.mul_f64(rand::rng().random_range(0.5..1.0));
+    let pause = longest.mul_f64(0.5 + host::fraction() / 2.0);
     pause.max(asked_pause(answer).unwrap_or_default())
 }
 

@@ -6,9 +6,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use async_trait::async_trait;
+use baler_journal::host;
 use http::StatusCode;
 use object_store::client::{HttpClient, HttpError, HttpRequest, HttpResponse, HttpService};
-use rand::RngExt;
 use tokio::time::Instant;
 
 use super::Meter;
@@ -66,7 +66,7 @@ impl Throttle {
 
     /// When a request may be sent.
     fn turn(&self) -> Instant {
-        let jitter = rand::rng().random_range(0.5..1.5);
+        let jitter = 0.5 + host::fraction();
         self.lock().turn(Instant::now(), jitter)
     }
 
