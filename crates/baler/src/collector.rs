@@ -1,13 +1,18 @@
 //! Takes away what is left behind, by the durable lists in the state. One object that cannot be deleted stays on its
 //! list, and does not stop the others.
 
+mod late;
+
+pub use late::{find_late_writes, sweep_probes};
+
 use std::sync::Arc;
 
 use anyhow::{Result, anyhow};
 use baler_core::file::FilePath;
 use baler_core::garbage::{Garbage, Leftover, Stage};
+use baler_core::ids::PinId;
 use baler_core::request::{Grace, Reply, Request};
-use baler_core::state::State;
+use baler_core::state::{Pin, State};
 use baler_core::table::Replaced;
 use baler_core::time::{Millis, StoreTime};
 use futures::{StreamExt, stream};
@@ -110,7 +115,13 @@ fn would_be_ripe(state: &State, now: StoreTime) -> bool {
         .values()
         .any(|item| item.stage == Stage::Waiting && over(item.since, &item.table));
     let swept = |leftover: &Leftover| leftover.swept && over(leftover.since, &leftover.table);
-    garbage || state.leftovers.values().any(swept)
+    // A reader that died leaves a promise that nobody takes back: only the present shows that it is over.
+    let ended = |(pin, promise): (&PinId, &Pin)| {
+        let began = state.began(pin.entry).unwrap_or(state.time);
+        began + promise.lifetime <= now && !state.has_passed(promise.lifetime, pin.entry)
+    };
+    let held = || state.garbage.values().any(|item| item.is_pinned(&state.pins));
+    garbage || state.leftovers.values().any(swept) || (state.pins.iter().any(ended) && held())
 }
 
 /// Looks for what ended attempts have left. Answers with what could not be looked at, which stays for the next time.
@@ -139,8 +150,15 @@ async fn sweep(root: &Root, grace: Grace) -> Result<Vec<NamedReason>> {
                 continue;
             }
         };
-        if found.is_empty() {
-            root.site.root.tidy(&folders).await;
+        // What could not be tidied up is not forgotten: it is looked at again the next time.
+        if found.is_empty()
+            && let Err(error) = root.site.root.tidy(&folders).await
+        {
+            failed.push(NamedReason {
+                path: folders.join(", "),
+                reason: error.to_string(),
+            });
+            continue;
         }
         let report = Request::ReportSweep {
             attempt,

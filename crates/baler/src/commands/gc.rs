@@ -1,22 +1,17 @@
 //! `baler gc`: deletes what was replaced or left behind, by the lists in the journal.
 
-use std::collections::BTreeMap;
 use std::process::ExitCode;
 
 use anyhow::Result;
 use baler_core::file::FilePath;
 use baler_core::garbage::{Garbage, Stage};
-use baler_core::ids::TableName;
-use baler_core::names::TABLES_FOLDER;
-use baler_core::request::{Grace, Request};
+use baler_core::request::Grace;
 use baler_core::state::State;
-use futures::StreamExt;
 use serde::Serialize;
 
 use super::{exit_code, print_json};
 use crate::cli::GcArgs;
 use crate::collector;
-use crate::depot::{Depot, Found, Namer};
 use crate::folder::{lock, scratch};
 use crate::report::{bytes, count};
 use crate::root::{Root, machine_now};
@@ -43,12 +38,12 @@ async fn collect(args: &GcArgs) -> Result<ExitCode> {
     let root = Root::open_to_write(&args.root).await?;
     let grace = grace(args);
     if args.full {
-        report_late_writes(&root).await?;
+        collector::find_late_writes(&root).await?;
     }
     let mut collected = collector::collect(&root, grace).await?;
     collected.deleted += tidy_folder(&root)?;
     if args.full {
-        collected.deleted += sweep_probes(&root, grace).await?;
+        collected.deleted += collector::sweep_probes(&root, grace).await?;
     }
     root.replica.clone().close().await;
     match args.json {
@@ -89,62 +84,11 @@ fn tidy_folder(root: &Root) -> Result<u64> {
     Ok(removed)
 }
 
-/// In a bucket every name costs a request, so that only `--full` looks for what dead probes left.
-async fn sweep_probes(root: &Root, grace: Grace) -> Result<u64> {
-    let Depot::Bucket(bucket) = &root.site.root else {
-        return Ok(0);
-    };
-    let present = (grace == Grace::Kept).then(|| root.replica.state().time);
-    Ok(bucket.sweep_probes(present).await?)
-}
-
 fn grace(args: &GcArgs) -> Grace {
     match args.now {
         true => Grace::Waived,
         false => Grace::Kept,
     }
-}
-
-/// Looks for names of this journal's own form that nothing in the state shows.
-async fn report_late_writes(root: &Root) -> Result<()> {
-    let state = root.replica.state();
-    let mut paths = Vec::new();
-    let mut listing = root.site.root.walk(state.journal);
-    while let Some(found) = listing.next().await {
-        if let Found::Data(file) = found?
-            && let Namer::ThisJournal(_) = file.namer
-        {
-            paths.push(file.path);
-        }
-    }
-    for (table, paths) in by_table(&state, paths) {
-        let request = Request::ReportLateWrites {
-            table,
-            evidence: state.sequence,
-            paths,
-        };
-        root.replica.submit(request).await?;
-    }
-    Ok(())
-}
-
-/// Each with the table whose attempt wrote it; with any other where that table is gone.
-fn by_table(state: &State, paths: Vec<FilePath>) -> BTreeMap<TableName, Vec<FilePath>> {
-    let live = state.tables.iter().filter(|(_, table)| !table.is_dropped());
-    let live: Vec<&TableName> = live.map(|(name, _)| name).collect();
-    let mut sorted: BTreeMap<TableName, Vec<FilePath>> = BTreeMap::new();
-    for path in paths {
-        let below = path
-            .path
-            .strip_prefix(TABLES_FOLDER)
-            .and_then(|rest| rest.strip_prefix('/'));
-        let named = below.and_then(|rest| rest.split('/').next());
-        let own = live.iter().find(|name| Some(name.as_str()) == named);
-        if let Some(table) = own.or(live.first()) {
-            sorted.entry(TableName::clone(table)).or_default().push(path);
-        }
-    }
-    sorted
 }
 
 async fn dry_run(args: &GcArgs) -> Result<ExitCode> {

@@ -155,6 +155,11 @@ pub(super) async fn delete(
     Ok(outcomes.into_iter().map(|outcome| Ok(outcome?)).collect())
 }
 
+pub(super) async fn in_tables(folder: &Arc<Folder>) -> Result<Vec<FilePath>, DepotError> {
+    let folder = folder.clone();
+    Ok(blocking(move || staging::in_tables(&folder)).await?)
+}
+
 pub(super) async fn left_behind(
     folder: &Arc<Folder>,
     folders: &[String],

@@ -28,7 +28,7 @@ use std::sync::Arc;
 
 use baler_core::file::{Digest, File, FilePath, Identity, Place};
 use baler_core::ids::JournalId;
-use baler_core::names::Attempt;
+use baler_core::names::{Attempt, TABLES_FOLDER};
 use baler_journal::store::Store;
 #[cfg(feature = "parquet")]
 use baler_merge::{Facts, FileError};
@@ -188,11 +188,23 @@ impl Depot {
         }
     }
 
-    /// Takes away what an ended attempt left in its own folders beside files: empty folders, unfinished uploads.
-    pub async fn tidy(&self, folders: &[String]) {
+    /// Every object in the folders of native tables, in order: whatever wrote it, and whatever format it is of.
+    pub async fn in_tables(&self) -> Result<Vec<FilePath>, DepotError> {
         match self {
-            Self::Folder(folder) => local::tidy(folder, folders).await,
-            Self::Bucket(bucket) => bucket.tidy(folders).await,
+            Self::Folder(folder) => local::in_tables(folder).await,
+            Self::Bucket(bucket) => Ok(bucket.left_behind(&[TABLES_FOLDER.to_owned()]).await?),
+        }
+    }
+
+    /// Takes away what an ended attempt left in its own folders beside files: empty folders, unfinished uploads.
+    /// While this fails there may be something left.
+    pub async fn tidy(&self, folders: &[String]) -> Result<(), DepotError> {
+        match self {
+            Self::Folder(folder) => {
+                local::tidy(folder, folders).await;
+                Ok(())
+            }
+            Self::Bucket(bucket) => Ok(bucket.tidy(folders).await?),
         }
     }
 

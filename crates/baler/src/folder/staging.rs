@@ -8,6 +8,7 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 
 use baler_core::file::{Digest, FilePath};
+use baler_core::names::TABLES_FOLDER;
 use xxhash_rust::xxh3::Xxh3Default;
 
 use crate::depot::Staged;
@@ -150,6 +151,18 @@ pub fn all_staged(folder: &Folder) -> Result<Vec<FilePath>, FolderError> {
     let mut found = Vec::new();
     for attempt in names_in(folder, STAGING, FileType::is_dir)? {
         found.extend(files_in(folder, &format!("{STAGING}/{attempt}"))?);
+    }
+    Ok(found)
+}
+
+/// All files in the folders of attempts below those of tables.
+pub fn in_tables(folder: &Folder) -> Result<Vec<FilePath>, FolderError> {
+    let mut found = Vec::new();
+    for table in names_in(folder, TABLES_FOLDER, FileType::is_dir)? {
+        let table = format!("{TABLES_FOLDER}/{table}");
+        for attempt in names_in(folder, &table, FileType::is_dir)? {
+            found.extend(files_in(folder, &format!("{table}/{attempt}"))?);
+        }
     }
     Ok(found)
 }

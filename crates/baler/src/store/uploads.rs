@@ -64,6 +64,14 @@ impl Bucket {
             header: None,
         };
         let answer = self.send(Purpose::Delete, folder, unsigned).await?;
+        if let StatusCode::NOT_IMPLEMENTED | StatusCode::METHOD_NOT_ALLOWED | StatusCode::BAD_REQUEST =
+            answer.status
+        {
+            return Err(StoreError::Unsupported {
+                path: folder.to_owned(),
+                reason: format!("uploads cannot be listed: {}", answer.status),
+            });
+        }
         if !answer.status.is_success() {
             return Err(answer.into_error(folder));
         }

@@ -20,6 +20,7 @@ use std::sync::Arc;
 use baler_core::file::{Digest, File, FilePath, Identity, Origin, Place};
 use baler_core::ids::JournalId;
 use baler_core::time::StoreTime;
+use baler_journal::store::StoreError;
 #[cfg(feature = "parquet")]
 use baler_merge::{Facts, FileError};
 use futures::stream::BoxStream;
@@ -130,12 +131,18 @@ impl BucketDepot {
     }
 
     /// Parts of unfinished uploads are invisible, and cost money until they are aborted.
-    pub(super) async fn tidy(&self, folders: &[String]) {
+    pub(super) async fn tidy(&self, folders: &[String]) -> Result<(), BucketError> {
         for folder in folders {
-            if let Err(error) = self.bucket.abort_uploads(folder).await {
-                tracing::warn!("unfinished uploads below {folder} may be left: {error}");
+            match self.bucket.abort_uploads(folder).await {
+                Ok(_) => {}
+                // It will not be otherwise the next time: a lifecycle rule of the bucket must do it.
+                Err(error @ (StoreError::Denied { .. } | StoreError::Unsupported { .. })) => {
+                    tracing::warn!("unfinished uploads below {folder} may be left: {error}");
+                }
+                Err(error) => return Err(error.into()),
             }
         }
+        Ok(())
     }
 
     /// Takes away what probes left that died; without a present, all there is.

@@ -99,3 +99,19 @@ fn plain_tables_refuse_pins() {
     let nothing: Rows = Rows::new();
     assert_ne!(scene.rows("data"), nothing);
 }
+
+/// Trap: the end of a promise that a dead reader left is seen only in the present, and on an idle root nobody asks for it.
+#[test]
+fn a_pin_that_nobody_takes_back_ends_on_an_idle_root_too() {
+    let scene = Scene::new();
+    create(&scene, &["--sort-by", "key", "--grace", "0s"]);
+    arrive(&scene, "a.parquet", &[(1, 1, "a")]);
+    arrive(&scene, "b.parquet", &[(2, 1, "b")]);
+    pin(&scene, &["--for", "2s"]);
+    compact(&scene);
+    scene.baler(&["gc", "lake"]);
+    assert!(scene.path("lake/a.parquet").exists(), "a pinned file was deleted");
+    std::thread::sleep(std::time::Duration::from_secs(3));
+    scene.baler(&["gc", "lake"]);
+    assert!(!scene.path("lake/a.parquet").exists(), "nobody reads it any more");
+}

@@ -1,0 +1,82 @@
+//! What nothing in the state leads to any more: outputs that an attempt wrote long after it had ended, and objects of probes
+//! whose process died. Finding them takes a listing, so that only `gc --full` looks for them.
+
+use std::collections::BTreeMap;
+
+use anyhow::Result;
+use baler_core::file::FilePath;
+use baler_core::ids::TableName;
+use baler_core::names::TABLES_FOLDER;
+use baler_core::request::{Grace, Request};
+use baler_core::state::State;
+use futures::StreamExt;
+
+use crate::depot::{Depot, Found, Namer};
+use crate::root::Root;
+
+/// Looks for names of this journal's own form that nothing in the state shows, and has them put on the deletion list.
+pub async fn find_late_writes(root: &Root) -> Result<()> {
+    let state = root.replica.state();
+    let plain = state.tables.values().any(|table| table.spec.catalog.publishes());
+    let paths = match plain {
+        true => in_sight(root, &state).await?,
+        false => in_tables(root, &state).await?,
+    };
+    for (table, paths) in by_table(&state, paths) {
+        let request = Request::ReportLateWrites {
+            table,
+            evidence: state.sequence,
+            paths,
+        };
+        root.replica.submit(request).await?;
+    }
+    Ok(())
+}
+
+/// Outputs of tables with a catalog lie in a folder of their own, and end in the name of whatever format they are of.
+async fn in_tables(root: &Root, state: &State) -> Result<Vec<FilePath>> {
+    let found = root.site.root.in_tables().await?;
+    let ours = |path: &FilePath| matches!(Namer::of(path.name(), state.journal), Namer::ThisJournal(_));
+    Ok(found.into_iter().filter(ours).collect())
+}
+
+async fn in_sight(root: &Root, state: &State) -> Result<Vec<FilePath>> {
+    let mut paths = Vec::new();
+    let mut listing = root.site.root.walk(state.journal);
+    while let Some(found) = listing.next().await {
+        if let Found::Data(file) = found?
+            && let Namer::ThisJournal(_) = file.namer
+        {
+            paths.push(file.path);
+        }
+    }
+    Ok(paths)
+}
+
+/// Each with the table whose attempt wrote it; with any other where that table is gone.
+fn by_table(state: &State, paths: Vec<FilePath>) -> BTreeMap<TableName, Vec<FilePath>> {
+    let live = state.tables.iter().filter(|(_, table)| !table.is_dropped());
+    let live: Vec<&TableName> = live.map(|(name, _)| name).collect();
+    let mut sorted: BTreeMap<TableName, Vec<FilePath>> = BTreeMap::new();
+    for path in paths {
+        let below = path
+            .path
+            .strip_prefix(TABLES_FOLDER)
+            .and_then(|rest| rest.strip_prefix('/'));
+        let named = below.and_then(|rest| rest.split('/').next());
+        let own = live.iter().find(|name| Some(name.as_str()) == named);
+        if let Some(table) = own.or(live.first()) {
+            sorted.entry(TableName::clone(table)).or_default().push(path);
+        }
+    }
+    sorted
+}
+
+/// In a bucket every name costs a request, so that only `--full` looks for what dead probes left.
+pub async fn sweep_probes(root: &Root, grace: Grace) -> Result<u64> {
+    let Depot::Bucket(bucket) = &root.site.root else {
+        return Ok(0);
+    };
+    let present = (grace == Grace::Kept).then(|| root.replica.state().time);
+    Ok(bucket.sweep_probes(present).await?)
+}
