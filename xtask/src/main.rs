@@ -23,6 +23,7 @@ mod deny;
 mod examples;
 mod fix;
 mod model;
+mod sim;
 mod soak;
 
 use std::process::ExitCode;
@@ -73,6 +74,12 @@ const CHORES: &[Chore] = &[
         about: "every order of steps of a small fleet, over the real state machine",
         help: model::HELP,
         run: model::run,
+    },
+    Chore {
+        name: "sim",
+        about: "Baler in a simulated world: many seeds, or one with its trace",
+        help: sim::HELP,
+        run: sim::run,
     },
     Chore {
         name: "soak",

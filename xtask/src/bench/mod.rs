@@ -1,7 +1,7 @@
 //! Figures that anyone can repeat.
 
 mod figures;
-mod page;
+pub(crate) mod page;
 mod track;
 mod verdict;
 

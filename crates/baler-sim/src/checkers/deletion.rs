@@ -1,0 +1,57 @@
+//! Guarantee 6: nothing is deleted that is not on a deletion list, nothing is put there that is still needed, and in the
+//! end there is no object that nothing names.
+
+use super::Wrong;
+use crate::model::{Model, paths_of};
+use crate::oracle::At;
+use crate::store::{Objects, PREFIX};
+
+pub(super) fn event(model: &Model, at: At<'_>, wrong: &mut Wrong) {
+    match at.kind {
+        "DeletionDue" => {
+            for path in paths_of(&at.body["paths"]) {
+                if model.live.contains_key(&path) {
+                    wrong.push((6, format!("{path} is due, but live")));
+                }
+                let mut open = model.jobs.iter();
+                let owner =
+                    open.find(|(_, job)| job.finished.values().flatten().any(|output| output.0 == path));
+                if let Some((id, _)) = owner {
+                    wrong.push((6, format!("{path} is due, but job {id} counts on it")));
+                }
+            }
+        }
+        "FilesAdded" => {
+            for file in at.body["files"].as_array().into_iter().flatten() {
+                let path = crate::model::path_of(&file["path"]);
+                if model.due.contains(&path) {
+                    wrong.push((6, format!("{path} is added, but due to be deleted")));
+                }
+            }
+        }
+        _ => {}
+    }
+}
+
+/// Baler removed an object.
+pub(crate) fn removed(model: &Model, path: &str) -> Option<String> {
+    let may = model.due.contains(path);
+    (!may).then(|| format!("{path} was deleted, and is not on the list"))
+}
+
+/// At the end everything in the bucket is live, or Baler's own books.
+pub(crate) fn at_end(model: &Model, objects: &Objects, wrong: &mut Wrong) {
+    let below = format!("{PREFIX}/");
+    for (key, _) in objects.below(&below) {
+        let path = &key[below.len()..];
+        let books = ["journal", "snapshots", "boundary", "format", "probed"];
+        let is_book = |path: &str| books.iter().any(|book| path.starts_with(book));
+        let known = path.strip_prefix("_baler/").is_some_and(is_book) || model.live.contains_key(path);
+        if !known && !model.quarantined.contains(path) {
+            wrong.push((6, format!("{path} is an orphan")));
+        }
+    }
+    for key in objects.open_uploads() {
+        wrong.push((6, format!("an upload of {key} is left")));
+    }
+}

@@ -1,0 +1,61 @@
+//! Guarantee 3: at most one live lease for a file and key range, and a result counts only under the token of that lease.
+
+use super::Wrong;
+use crate::model::{Model, paths_of, range_of, token_of};
+use crate::oracle::At;
+
+pub(super) fn event(model: &Model, at: At<'_>, wrong: &mut Wrong) {
+    match at.kind {
+        "JobPlanned" => planned(model, at, wrong),
+        "RangeLeased" => leased(model, at, wrong),
+        "RangeFinished" => {
+            let token = token_of(&at.body["finished"]["token"]);
+            counts(model, at, &range_of(&at.body["range"]), token, wrong);
+        }
+        "JobPublished" => counts(model, at, "Publish", token_of(&at.body["token"]), wrong),
+        "RangeReleased" => {
+            let attempt = &at.body["attempt"];
+            let (range, token) = (range_of(&attempt["range"]), token_of(&attempt["token"]));
+            let job = attempt["job"].as_u64().and_then(|id| model.jobs.get(&id));
+            let held = job.and_then(|job| job.leases.get(&range));
+            if held.is_none_or(|held| held.token != token) {
+                wrong.push((3, format!("{token:?} is released, but {held:?} is held")));
+            }
+        }
+        _ => {}
+    }
+}
+
+fn planned(model: &Model, at: At<'_>, wrong: &mut Wrong) {
+    for path in paths_of(&at.body["inputs"]) {
+        if !model.live.contains_key(&path) {
+            wrong.push((2, format!("{path} is planned, but not live")));
+        }
+        let holder = model.jobs.iter().find(|(_, job)| job.inputs.contains(&path));
+        if let Some((id, _)) = holder {
+            wrong.push((3, format!("{path} is planned, but job {id} holds it")));
+        }
+    }
+}
+
+fn leased(model: &Model, at: At<'_>, wrong: &mut Wrong) {
+    let range = range_of(&at.body["range"]);
+    let Some(job) = at.body["job"].as_u64().and_then(|id| model.jobs.get(&id)) else {
+        wrong.push((3, "a range of no open job is leased".to_owned()));
+        return;
+    };
+    if let Some(held) = job.leases.get(&range) {
+        wrong.push((3, format!("range {range} is leased, but {held:?} is held")));
+    }
+    if job.finished.contains_key(&range) {
+        wrong.push((3, format!("range {range} is leased, but finished")));
+    }
+}
+
+fn counts(model: &Model, at: At<'_>, range: &str, token: (u64, u32), wrong: &mut Wrong) {
+    let job = at.body["job"].as_u64().and_then(|id| model.jobs.get(&id));
+    let held = job.and_then(|job| job.leases.get(range));
+    if held.is_none_or(|held| held.token != token) {
+        wrong.push((3, format!("a result of {token:?} counts, but {held:?} is held")));
+    }
+}

@@ -1,0 +1,49 @@
+//! Baler in a simulated world: the real state machine, object log, coordinators, workers and collectors, over a store,
+//! time, network and clocks in which everything goes wrong that can. One run for each seed, on one thread, and the same
+//! each time.
+//!
+//! ```text
+//!  writers, readers, operators ──┐
+//!  bucket-only workers ──────────┤   each a process with a `Life`: it may be killed or paused at any await
+//!  coordinators ◀─ network ─▶ workers
+//!  collectors ───────────────────┤
+//!                                ▼
+//!        Baler's own S3 client ─▶ wire (time, faults) ─▶ objects ──▶ oracle: its own account, and a checker
+//!                                                                    for each guarantee, after every entry
+//! ```
+//!
+//! `run` is the front door. Modules are in reading order.
+
+mod run;
+
+mod faults;
+mod plan;
+
+mod dice;
+mod trace;
+
+mod coroutine;
+mod life;
+
+mod clock;
+mod store;
+mod world;
+
+mod nodes;
+mod rows;
+mod work;
+
+mod checkers;
+mod model;
+mod oracle;
+
+mod coverage;
+mod scenarios;
+mod shrink;
+
+pub use coverage::Coverage;
+pub use faults::Fault;
+pub use oracle::Violation;
+pub use run::{Options, Outcome, run};
+pub use scenarios::Scenario;
+pub use shrink::shrink;

@@ -1,0 +1,369 @@
+//! The oracle's own account of a table, from the journal's events and the objects in the store.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use bytes::Bytes;
+use serde_json::Value;
+
+use crate::oracle::At;
+use crate::rows::{self, Known};
+use crate::store::Version;
+
+/// Stores tell when something was written in whole seconds, so that a length of time is known to a second at best.
+const STAMP_MS: u64 = 1_000;
+
+/// A live file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Live {
+    /// The version, where the journal names it: of Baler's own files the name is enough.
+    pub(crate) tag: Option<String>,
+    pub(crate) bytes: u64,
+    pub(crate) partition: String,
+    /// The time of its newest row, where that is known.
+    pub(crate) newest_ms: Option<i64>,
+}
+
+/// A job that is not over.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Job {
+    pub(crate) inputs: Vec<String>,
+    /// The versions of its inputs when it was planned.
+    pub(crate) planned: Vec<Option<Live>>,
+    pub(crate) partition: String,
+    pub(crate) ranges: u32,
+    pub(crate) leases: BTreeMap<String, Lease>,
+    pub(crate) finished: BTreeMap<String, Vec<(String, u64)>>,
+    /// Ranges that were given back, and by whom.
+    pub(crate) released: Vec<(String, String)>,
+}
+
+/// A lease that is held.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Lease {
+    pub(crate) token: (u64, u32),
+    pub(crate) worker: String,
+    pub(crate) watcher: String,
+}
+
+/// A reader's promise.
+#[derive(Clone, Debug)]
+pub(crate) struct Pin {
+    pub(crate) shows: Arc<BTreeMap<String, Live>>,
+    pub(crate) lifetime_ms: u64,
+    pub(crate) since_ms: u64,
+}
+
+/// The account.
+#[derive(Debug)]
+pub(crate) struct Model {
+    /// The entry that comes next.
+    pub(crate) next: u64,
+    /// What the last entry says of itself; the next one must have it as its parent.
+    pub(crate) seal: Option<String>,
+    pub(crate) boundaries: BTreeSet<u64>,
+    pub(crate) live: BTreeMap<String, Live>,
+    pub(crate) jobs: BTreeMap<u64, Job>,
+    /// Jobs that are over, and how.
+    pub(crate) ended: BTreeMap<u64, String>,
+    /// Each path that was replaced, and by which job.
+    pub(crate) replaced: BTreeMap<String, u64>,
+    pub(crate) due: BTreeSet<String>,
+    pub(crate) pins: BTreeMap<(u64, u32), Pin>,
+    /// Paths that were ever added, with the entry.
+    pub(crate) added: BTreeMap<String, u64>,
+    pub(crate) quarantined: BTreeSet<String>,
+    /// Rows that must be there: the newest version of each key.
+    pub(crate) expected: BTreeMap<String, u64>,
+    /// Every version of every data object that was ever written.
+    contents: BTreeMap<String, Vec<(String, Bytes)>>,
+    /// When the last entry was written.
+    pub(crate) last_ms: u64,
+    /// How old rows may get, where that is bounded.
+    pub(crate) retention_ms: Option<u64>,
+}
+
+impl Default for Model {
+    fn default() -> Self {
+        Self {
+            next: 1,
+            seal: None,
+            boundaries: BTreeSet::new(),
+            live: BTreeMap::new(),
+            jobs: BTreeMap::new(),
+            ended: BTreeMap::new(),
+            replaced: BTreeMap::new(),
+            due: BTreeSet::new(),
+            pins: BTreeMap::new(),
+            added: BTreeMap::new(),
+            quarantined: BTreeSet::new(),
+            expected: BTreeMap::new(),
+            contents: BTreeMap::new(),
+            last_ms: 0,
+            retention_ms: None,
+        }
+    }
+}
+
+pub(crate) fn path_of(value: &Value) -> String {
+    value["path"].as_str().unwrap_or_default().to_owned()
+}
+
+pub(crate) fn paths_of(value: &Value) -> Vec<String> {
+    value.as_array().into_iter().flatten().map(path_of).collect()
+}
+
+pub(crate) fn token_of(value: &Value) -> (u64, u32) {
+    let index = value["index"].as_u64().unwrap_or(u64::MAX);
+    (value["sequence"].as_u64().unwrap_or(0), index as u32)
+}
+
+pub(crate) fn range_of(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        other => other["Keys"].to_string(),
+    }
+}
+
+pub(crate) fn job_of(body: &Value) -> Option<u64> {
+    body["job"].as_u64().or_else(|| body["attempt"]["job"].as_u64())
+}
+
+impl Model {
+    /// The newest version that was ever written under a name, or the one with that tag.
+    pub(crate) fn content(&self, path: &str, tag: Option<&str>) -> Option<&Bytes> {
+        let versions = self.contents.get(path)?;
+        let found = versions
+            .iter()
+            .rev()
+            .find(|(known, _)| tag.is_none_or(|tag| tag == known));
+        found.map(|(_, bytes)| bytes)
+    }
+
+    /// The rows of a file, as they were written.
+    pub(crate) fn rows(&self, path: &str, tag: Option<&str>) -> Option<Vec<Known>> {
+        rows::parse(self.content(path, tag)?)
+    }
+
+    pub(crate) fn wrote(&mut self, path: &str, version: &Version) {
+        let versions = self.contents.entry(path.to_owned()).or_default();
+        versions.push((version.tag.clone(), version.bytes.clone()));
+    }
+
+    /// The outputs of all finished ranges of a job.
+    pub(crate) fn outputs(&self, job: u64) -> Vec<(String, u64)> {
+        let finished = self
+            .jobs
+            .get(&job)
+            .into_iter()
+            .flat_map(|job| job.finished.values());
+        finished.flatten().cloned().collect()
+    }
+
+    /// Whether a pin may still hold at this time of the store.
+    pub(crate) fn is_held(&self, pin: &Pin, now_ms: u64) -> bool {
+        now_ms + STAMP_MS <= pin.since_ms + pin.lifetime_ms
+    }
+
+    /// Whether a worker of this process holds a lease. Bucket-only workers are not known by their process's name.
+    pub(crate) fn holds_lease(&self, name: &str) -> bool {
+        let mut leases = self.jobs.values().flat_map(|job| job.leases.values());
+        leases.any(|lease| {
+            lease.worker == name || (name.starts_with("worker") && lease.worker != lease.watcher)
+        })
+    }
+
+    fn swap(&mut self, id: u64) {
+        let outputs = self.outputs(id);
+        let Some(job) = self.jobs.get(&id) else {
+            return;
+        };
+        let partition = job.partition.clone();
+        let newest = job.planned.iter().map(|file| file.as_ref()?.newest_ms);
+        let newest_ms = newest.max().flatten();
+        for input in job.inputs.clone() {
+            self.live.remove(&input);
+            self.replaced.insert(input, id);
+        }
+        for (path, bytes) in outputs {
+            let partition = partition.clone();
+            let live = Live {
+                tag: None,
+                bytes,
+                partition,
+                newest_ms,
+            };
+            self.live.insert(path, live);
+        }
+    }
+
+    fn lose(&mut self, paths: &[String]) {
+        for path in paths {
+            let Some(file) = self.live.remove(path) else {
+                continue;
+            };
+            let rows = self.rows(path, file.tag.as_deref()).unwrap_or_default();
+            for (key, version, _) in rows {
+                if self.expected.get(&key) == Some(&version) {
+                    self.expected.remove(&key);
+                }
+            }
+        }
+    }
+
+    fn end(&mut self, body: &Value, how: &str) {
+        if let Some(id) = body["job"].as_u64() {
+            self.jobs.remove(&id);
+            self.ended.insert(id, how.to_owned());
+        }
+    }
+
+    pub(crate) fn apply(&mut self, now_ms: u64, at: At<'_>) {
+        let body = at.body;
+        match at.kind {
+            "TableCreated" => self.retention_ms = body["spec"]["retention"].as_u64(),
+            "FilesAdded" => self.add(at),
+            "FilesLost" | "FilesExpired" => self.lose(&paths_of(&body["paths"])),
+            "FilesQuarantined" => {
+                let files = body["files"].as_array().into_iter().flatten();
+                self.quarantined.extend(files.map(|file| path_of(&file["path"])));
+            }
+            "QuarantineLifted" => {
+                for path in paths_of(&body["paths"]) {
+                    self.quarantined.remove(&path);
+                }
+            }
+            "JobPlanned" => {
+                let inputs = paths_of(&body["inputs"]);
+                let planned = inputs.iter().map(|path| self.live.get(path).cloned()).collect();
+                let job = Job {
+                    inputs,
+                    planned,
+                    partition: body["partition"].as_str().unwrap_or_default().to_owned(),
+                    ranges: 1,
+                    ..Job::default()
+                };
+                self.jobs.insert(body["job"].as_u64().unwrap_or(0), job);
+            }
+            "JobCut" => {
+                let ranges = body["edges"].as_array().map_or(0, Vec::len) as u32 + 1;
+                self.with_job(body, |job| job.ranges = ranges);
+            }
+            "RangeLeased" => {
+                let text = |name: &str| body[name].as_str().unwrap_or_default().to_owned();
+                let lease = Lease {
+                    token: (at.sequence, at.index),
+                    worker: text("worker"),
+                    watcher: text("watcher"),
+                };
+                self.with_job(body, |job| {
+                    drop(job.leases.insert(range_of(&body["range"]), lease))
+                });
+            }
+            "RangeReleased" => {
+                let range = range_of(&body["attempt"]["range"]);
+                self.with_job(body, |job| {
+                    if let Some(lease) = job.leases.remove(&range) {
+                        job.released.push((range, lease.worker));
+                    }
+                });
+            }
+            "RangeFinished" => {
+                let outputs = body["finished"]["outputs"].as_array().into_iter().flatten();
+                let outputs =
+                    outputs.map(|output| (path_of(&output["path"]), output["bytes"].as_u64().unwrap_or(0)));
+                let (range, outputs) = (range_of(&body["range"]), outputs.collect());
+                self.with_job(body, |job| {
+                    job.leases.remove(&range);
+                    job.finished.insert(range, outputs);
+                });
+            }
+            "LeasesRewatched" => {
+                let watcher = body["watcher"].as_str().unwrap_or_default().to_owned();
+                for attempt in body["attempts"].as_array().into_iter().flatten() {
+                    let range = range_of(&attempt["range"]);
+                    self.with_job(attempt, |job| {
+                        if let Some(lease) = job.leases.get_mut(&range) {
+                            lease.watcher.clone_from(&watcher);
+                        }
+                    });
+                }
+            }
+            "WatcherTakenOver" => {
+                let text = |name: &str| body[name].as_str().unwrap_or_default().to_owned();
+                let (from, to) = (text("watcher"), text("by"));
+                for lease in self.jobs.values_mut().flat_map(|job| job.leases.values_mut()) {
+                    if lease.watcher == from {
+                        lease.watcher.clone_from(&to);
+                    }
+                }
+            }
+            "JobCommitted" => {
+                if let Some(id) = body["job"].as_u64() {
+                    self.swap(id);
+                }
+                self.end(body, "committed");
+            }
+            "JobCancelled" => self.end(body, "cancelled"),
+            "JobFailed" => self.end(body, "failed"),
+            "DeletionDue" => self.due.extend(paths_of(&body["paths"])),
+            "Deleted" | "LeftInPlace" => {
+                for path in paths_of(&body["paths"]) {
+                    self.due.remove(&path);
+                }
+            }
+            "Pinned" if body["version"].is_null() => {
+                let pin = Pin {
+                    // What this entry leads to; filled in at its end.
+                    shows: Arc::default(),
+                    lifetime_ms: body["lifetime"].as_u64().unwrap_or(0),
+                    since_ms: now_ms,
+                };
+                self.pins.insert((at.sequence, at.index), pin);
+            }
+            "Unpinned" => {
+                let (entry, index) = (body["pin"]["version"].as_u64(), body["pin"]["index"].as_u64());
+                self.pins.remove(&(entry.unwrap_or(0), index.unwrap_or(0) as u32));
+            }
+            _ => {}
+        }
+    }
+
+    fn with_job(&mut self, body: &Value, change: impl FnOnce(&mut Job)) {
+        if let Some(job) = job_of(body).and_then(|id| self.jobs.get_mut(&id)) {
+            change(job);
+        }
+    }
+
+    fn add(&mut self, at: At<'_>) {
+        for file in at.body["files"].as_array().into_iter().flatten() {
+            let path = path_of(&file["path"]);
+            let tag = file["identity"]["tag"].as_str().map(str::to_owned);
+            for (key, version, _) in self.rows(&path, tag.as_deref()).unwrap_or_default() {
+                let newest = self.expected.entry(key).or_insert(version);
+                *newest = version.max(*newest);
+            }
+            let live = Live {
+                tag,
+                bytes: file["identity"]["bytes"].as_u64().unwrap_or(0),
+                partition: file["partition"].as_str().unwrap_or_default().to_owned(),
+                newest_ms: file["times"]["max"]["unix_ms"].as_i64(),
+            };
+            self.added.insert(path.clone(), at.sequence);
+            self.live.insert(path, live);
+        }
+    }
+
+    pub(crate) fn ends_entry(&mut self, number: u64, now_ms: u64, lines: &[Value]) {
+        self.next = number + 1;
+        self.last_ms = now_ms;
+        self.seal = lines
+            .last()
+            .and_then(|seal| seal["xxh3"].as_str())
+            .map(str::to_owned);
+        let shows = Arc::new(self.live.clone());
+        for (_, pin) in self.pins.range_mut((number, 0)..=(number, u32::MAX)) {
+            pin.shows = shows.clone();
+        }
+    }
+}

@@ -1,0 +1,268 @@
+//! What is done to the table from outside: files are handed over, versions are read, operators interfere.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use baler::root::Root;
+use baler::upkeep;
+use baler_core::file::{File, FilePath, KeyRange, Level, Origin};
+use baler_core::ids::{Partition, Sequence, TableName};
+use baler_core::request::{Reply, Request};
+use baler_core::time::{Millis, RowTime, TimeRange};
+use bytes::Bytes;
+use tokio::time::sleep;
+
+use crate::checkers;
+use crate::dice::Dice;
+use crate::nodes::{Birth, opening};
+use crate::plan::TABLE;
+use crate::rows::{self, Known};
+use crate::scenarios::Scenario;
+use crate::store::PREFIX;
+use crate::store::objects::Op;
+
+/// What writers have begun and not been told the end of: it outlives them.
+#[derive(Debug, Default)]
+pub(crate) struct Progress(Mutex<BTreeMap<String, Written>>);
+
+/// A file that is being handed over.
+#[derive(Clone, Debug)]
+struct Written {
+    path: String,
+    partition: String,
+    rows: Vec<Known>,
+    /// The time of its rows, where the table has a retention.
+    newest: Option<i64>,
+}
+
+impl Progress {
+    /// Whether all that was written is known to be in the table.
+    pub(crate) fn is_done(&self) -> bool {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).is_empty()
+    }
+
+    fn of(&self, who: &str) -> Option<Written> {
+        self.0
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .get(who)
+            .cloned()
+    }
+
+    fn begin(&self, who: &str, written: Written) {
+        self.0
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .insert(who.to_owned(), written);
+    }
+
+    fn end(&self, who: &str) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(who);
+    }
+}
+
+/// Writes files and hands them over. One that died goes on with the file that it had begun.
+pub(crate) async fn writer(birth: Birth) -> Result<()> {
+    let root = opening::root(&birth).await?;
+    let mut dice = Dice::new(birth.world.seed, &format!("rows of {}", birth.life.name));
+    for number in 0u64.. {
+        let written = match birth.progress.of(&birth.name) {
+            Some(written) => written,
+            None if birth.closing.load(Ordering::Relaxed) => {
+                sleep(Duration::from_secs(60)).await;
+                continue;
+            }
+            None => {
+                sleep(dice.about(birth.plan.pace)).await;
+                write(&birth, number, &mut dice)
+            }
+        };
+        hand_over(&birth, &root, &written).await?;
+        let wrong = birth
+            .world
+            .look(|oracle, _| checkers::journal::acknowledged(&oracle.model, &written.path));
+        if let Some(what) = wrong {
+            birth.world.look(|oracle, _| oracle.found(4, what));
+        }
+        birth.world.note(format_args!(
+            "{} was told that {} is in the table",
+            birth.life.name, written.path
+        ));
+        birth.progress.end(&birth.name);
+        if birth.drain.load(Ordering::Relaxed) {
+            root.replica.clone().close().await;
+            return Ok(());
+        }
+    }
+    Ok(())
+}
+
+fn write(birth: &Birth, number: u64, dice: &mut Dice) -> Written {
+    let partition = format!("p={}", dice.below(birth.plan.partitions));
+    let mut new = BTreeMap::new();
+    for row in 0..dice.between(1, 12) {
+        let unique = format!("{}-{number}-{row}", birth.life.name);
+        let key = match birth.plan.keys {
+            Some(keys) => format!("{partition}-k{:03}", dice.below(keys)),
+            None => format!("k{:04}-{unique}", dice.below(10_000)),
+        };
+        // Newer than any before it, whoever wrote that: the store's clock, in the simulator's finest grain.
+        let version = birth.world.elapsed().as_nanos() as u64 * 64 + row;
+        new.insert(key, (version, unique));
+    }
+    let rows: Vec<Known> = new
+        .into_iter()
+        .map(|(key, (version, value))| (key, version, value))
+        .collect();
+    let path = format!("in/{partition}/{}-{number}.rows", birth.life.name);
+    birth.world.count(|coverage| coverage.rows += rows.len() as u64);
+    let put = Op::Put {
+        key: format!("{PREFIX}/{path}"),
+        body: rows::file(&rows),
+        if_absent: false,
+    };
+    birth.world.carry_out_for(None, &put, "a new file");
+    let newest = birth.plan.retention.map(|_| birth.world.now_ms() as i64);
+    let written = Written {
+        path,
+        partition,
+        rows,
+        newest,
+    };
+    birth.progress.begin(&birth.name, written.clone());
+    written
+}
+
+async fn hand_over(birth: &Birth, root: &Root, written: &Written) -> Result<()> {
+    loop {
+        match offer(root, written).await {
+            Ok(Reply::Added(added)) if added.later.is_empty() => return Ok(()),
+            Ok(other) => birth
+                .world
+                .note(format_args!("{} is told {other:?}", birth.life.name)),
+            Err(error) => {
+                birth
+                    .world
+                    .note(format_args!("{} tries again: {error:#}", birth.life.name));
+                root.replica.catch_up().await?;
+            }
+        }
+        sleep(Duration::from_secs(2)).await;
+    }
+}
+
+async fn offer(root: &Root, written: &Written) -> Result<Reply> {
+    root.replica.catch_up().await?;
+    let evidence = root.replica.state().sequence;
+    let path = FilePath::in_root(written.path.as_str());
+    let identity = root.site.root.identity_now(&path).await?;
+    let bound = |row: Option<&Known>| row.map(|(key, _, _)| Bytes::from(key.clone()).to_vec().into());
+    let keys = bound(written.rows.first()).zip(bound(written.rows.last()));
+    let file = File {
+        path,
+        identity: identity.context("it is gone")?,
+        partition: Partition::from(written.partition.as_str()),
+        level: Level(0),
+        rows: written.rows.len() as u64,
+        keys: keys.map(|(min, max)| KeyRange { min, max }),
+        times: written.newest.map(|unix_ms| TimeRange {
+            min: RowTime { unix_ms },
+            max: RowTime { unix_ms },
+        }),
+        digest: None,
+        checksum: None,
+        origin: Origin::Foreign,
+        added: Sequence(0),
+        apart: None,
+    };
+    let request = Request::AddFiles {
+        table: TableName::from(TABLE),
+        evidence,
+        files: vec![Arc::new(file)],
+    };
+    Ok(root.replica.submit(request).await?)
+}
+
+/// Pins a version, and reads it again and again.
+pub(crate) async fn reader(birth: Birth) -> Result<()> {
+    let root = opening::root(&birth).await?;
+    let mut dice = Dice::new(birth.world.seed, &format!("reads of {}", birth.life.name));
+    while !birth.drain.load(Ordering::Relaxed) {
+        sleep(dice.about(Duration::from_secs(20))).await;
+        if !birth.closing.load(Ordering::Relaxed) {
+            read_a_version(&birth, &root, &mut dice).await?;
+        }
+    }
+    root.replica.clone().close().await;
+    Ok(())
+}
+
+async fn read_a_version(birth: &Birth, root: &Root, dice: &mut Dice) -> Result<()> {
+    let table = TableName::from(TABLE);
+    let lifetime = Millis::from_secs(dice.between(30, 400));
+    let pin = Request::Pin {
+        table: table.clone(),
+        owner: birth.life.name.as_str().into(),
+        lifetime,
+        version: None,
+    };
+    let Reply::Pinned(pin) = root.replica.submit(pin).await? else {
+        return Ok(());
+    };
+    birth.world.count(|coverage| coverage.reached(Scenario(29)));
+    let Ok(files) = root.replica.state().files_at(&table, pin.entry) else {
+        return Ok(());
+    };
+    for _ in 0..dice.between(1, 6) {
+        sleep(dice.about(Duration::from_secs(25))).await;
+        for file in &files {
+            let began = birth.world.now_ms();
+            if root.site.root.identity_now(&file.path).await?.is_some() {
+                continue;
+            }
+            let id = (pin.entry.0, pin.index);
+            let wrong = birth
+                .world
+                .look(|oracle, _| checkers::readers::missing(&oracle.model, id, &file.path.path, began));
+            if let Some(what) = wrong {
+                birth.world.look(|oracle, _| oracle.found(5, what));
+            }
+        }
+    }
+    root.replica.submit(Request::Unpin(pin)).await?;
+    Ok(())
+}
+
+/// Cancels, pauses, resumes, and has things tried again.
+pub(crate) async fn operator(birth: Birth) -> Result<()> {
+    let root = opening::root(&birth).await?;
+    let mut dice = Dice::new(birth.world.seed, &format!("whims of {}", birth.life.name));
+    while !birth.drain.load(Ordering::Relaxed) {
+        sleep(dice.about(Duration::from_secs(30))).await;
+        if birth.closing.load(Ordering::Relaxed) {
+            continue;
+        }
+        let state = root.replica.catch_up().await?;
+        if birth.plan.retention.is_some() && dice.permille(500) {
+            upkeep::apply_retention(&root, &root.tables(None)?).await?;
+            continue;
+        }
+        let table = TableName::from(TABLE);
+        let jobs: Vec<_> = state.jobs.keys().copied().collect();
+        let request = match dice.below(4) {
+            0 if !jobs.is_empty() => Request::Cancel(dice.one_of(&jobs)),
+            1 => Request::Pause { table: Some(table) },
+            2 => Request::Resume { table: Some(table) },
+            _ => Request::Retry { table, paths: vec![] },
+        };
+        birth
+            .world
+            .note(format_args!("{} wants {request:?}", birth.life.name));
+        root.replica.submit(request).await?;
+    }
+    root.replica.clone().close().await;
+    Ok(())
+}
