@@ -75,7 +75,7 @@ impl Scheme {
 
 impl Location {
     /// What lies below it under this path.
-    pub(crate) fn join(&self, below: &str) -> Result<Self, LocationError> {
+    pub fn join(&self, below: &str) -> Result<Self, LocationError> {
         match self {
             Self::Local(path) => Ok(Self::Local(path.join(below))),
             Self::Bucket(url) => {
