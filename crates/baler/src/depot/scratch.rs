@@ -37,7 +37,7 @@ impl Scratch {
     fn temporary_in(temporary: &Path, attempt: &Attempt) -> io::Result<Self> {
         sweep_dead(temporary);
         // A process may work for several journals, and numbers of jobs and tokens are a journal's own.
-        let (process, unique) = (std::process::id(), rand::random::<u64>());
+        let (process, unique) = (std::process::id(), baler_journal::host::chance());
         let name = format!(
             "{PREFIX}{process}-{unique:016x}-{}-{}",
             attempt.job, attempt.token
