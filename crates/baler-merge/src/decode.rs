@@ -7,11 +7,11 @@ use crate::error::{FileError, refused};
 use crate::footer::{FoundFooter, read_footer};
 use crate::held::HeldInput;
 use crate::io::Input;
-use crate::limits::SMALL_FILE_BYTES;
+use crate::limits::{FIXED_LIST_MAX, SMALL_FILE_BYTES};
 use crate::page_places::{GroupPages, selectors};
 use crate::windows::Windows;
 use arrow::array::RecordBatch;
-use arrow::datatypes::{Schema, SchemaRef};
+use arrow::datatypes::{DataType, FieldRef, Fields, Schema, SchemaRef};
 use parquet::arrow::arrow_reader::{
     ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder,
     RowSelection, RowSelectionPolicy,
@@ -321,6 +321,14 @@ fn describe(found: &FoundFooter) -> Result<Description, FileError> {
     let pairs = file.key_value_metadata().cloned();
     let footer = Arc::new(footer_of(file, Vec::new(), pairs.clone()));
     let metadata = guarded(|| plain_metadata(&footer))?;
+    let too_long = |field: &&FieldRef| fixed_elements(field.data_type()) > FIXED_LIST_MAX;
+    if let Some(field) = metadata.schema().fields().iter().find(too_long) {
+        return refused(format!(
+            "column {} has lists of {} elements, more than {FIXED_LIST_MAX}",
+            field.name(),
+            fixed_elements(field.data_type())
+        ));
+    }
     if let Some(name) = duplicate(metadata.schema().fields()) {
         return refused(format!("column {name} occurs twice"));
     }
@@ -330,6 +338,24 @@ fn describe(found: &FoundFooter) -> Result<Description, FileError> {
         pairs,
         schema: Arc::clone(metadata.schema()),
     })
+}
+
+/// How many elements a null of this type may take: those of its lists of fixed length, multiplied.
+fn fixed_elements(data_type: &DataType) -> u64 {
+    let of_fields = |fields: &Fields| {
+        let fields = fields.iter();
+        fields.map(|field| fixed_elements(field.data_type())).max()
+    };
+    match data_type {
+        DataType::FixedSizeList(field, length) => {
+            u64::from(length.unsigned_abs()).saturating_mul(fixed_elements(field.data_type()))
+        }
+        DataType::List(field) | DataType::LargeList(field) | DataType::Map(field, _) => {
+            fixed_elements(field.data_type())
+        }
+        DataType::Struct(fields) => of_fields(fields).unwrap_or(1),
+        _ => 1,
+    }
 }
 
 /// The footer of a file that has these row groups only.

@@ -3,12 +3,14 @@
 use crate::descriptions::Descriptions;
 use crate::error::{FileError, refused};
 use crate::io::Input;
-use crate::limits::{FOOTER_BYTES_MAX, FOOTER_GUESS_BYTES};
+use crate::limits::{FIXED_BYTES_MAX, FOOTER_BYTES_MAX, FOOTER_GUESS_BYTES, NESTED_VALUES_MAX};
 use crate::thrift::check_footer;
 use bytes::Bytes;
+use parquet::basic::Type;
 use parquet::file::metadata::{
     ParquetMetaData, ParquetMetaDataOptions, ParquetMetaDataReader, RowGroupMetaData,
 };
+use parquet::schema::types::{ColumnDescPtr, SchemaDescriptor};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 const MAGIC: &[u8] = b"PAR1";
@@ -42,6 +44,7 @@ pub(crate) fn read_footer(
         None => parse(&bytes, options)?,
     };
     let data_end = file_bytes - TAIL_BYTES - bytes.len() as u64;
+    check_widths(metadata.file_metadata().schema_descr())?;
     check_rows(&metadata)?;
     for (number, group) in metadata.row_groups().iter().enumerate() {
         check_chunks(group, data_end).or_else(|why| refused(format!("row group {number}: {why}")))?;
@@ -72,7 +75,12 @@ fn read_checked(input: &dyn Input) -> Result<Bytes, FileError> {
         return refused("not a Parquet file: it does not begin with PAR1");
     }
     let footer_bytes = u64::from(u32::from_le_bytes([length[0], length[1], length[2], length[3]]));
-    if footer_bytes > FOOTER_BYTES_MAX || footer_bytes > file_bytes - 4 - TAIL_BYTES {
+    if footer_bytes > FOOTER_BYTES_MAX {
+        return refused(format!(
+            "the footer claims {footer_bytes} bytes, more than {FOOTER_BYTES_MAX}"
+        ));
+    }
+    if footer_bytes > file_bytes - 4 - TAIL_BYTES {
         return refused(format!(
             "the footer claims {footer_bytes} bytes in a file of {file_bytes}"
         ));
@@ -104,6 +112,20 @@ fn parse(bytes: &[u8], options: &ParquetMetaDataOptions) -> Result<ParquetMetaDa
         Ok(Ok(metadata)) => Ok(metadata),
         Ok(Err(why)) => refused(format!("the footer is damaged: {why}")),
         Err(_) => refused("the footer is damaged: its parser gave up"),
+    }
+}
+
+/// Nulls of a fixed length take room too, so that a few bytes in a file could ask for any amount of it.
+fn check_widths(schema: &SchemaDescriptor) -> Result<(), FileError> {
+    let fixed = |leaf: &&ColumnDescPtr| leaf.physical_type() == Type::FIXED_LEN_BYTE_ARRAY;
+    let mut leaves = schema.columns().iter().filter(fixed);
+    match leaves.find(|leaf| !(0..=FIXED_BYTES_MAX).contains(&leaf.type_length())) {
+        None => Ok(()),
+        Some(leaf) => refused(format!(
+            "column {} has values of {} bytes, more than {FIXED_BYTES_MAX}",
+            leaf.path(),
+            leaf.type_length()
+        )),
     }
 }
 
@@ -149,6 +171,12 @@ fn check_chunks(group: &RowGroupMetaData, data_end: u64) -> Result<(), String> {
             return Err(format!("column {path} lies outside the file (cut off?)"));
         }
         let flat = chunk.column_descr().max_rep_level() == 0;
+        if !flat && chunk.num_values() > NESTED_VALUES_MAX {
+            return Err(format!(
+                "column {path} has {} nested values, more than {NESTED_VALUES_MAX}",
+                chunk.num_values()
+            ));
+        }
         if flat && chunk.num_values() != group.num_rows() {
             return Err(format!(
                 "column {path} has {} values for {} rows",

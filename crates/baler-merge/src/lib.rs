@@ -47,7 +47,7 @@
 //! sixteen at once.
 //!
 //! Modules in reading order: what is asked for (`spec`, `row_time`, `io`), what is given back (`report`, `digest`, `positions`, `error`), how a
-//! file is opened (`open_all`, `held`, `thrift`, `footer`, `descriptions`, `windows`, `decode`), how inputs are made one (`promote`, `schema`,
+//! file is opened (`open_all`, `held`, `thrift`, `footer`, `descriptions`, `page_claims`, `windows`, `decode`), how inputs are made one (`promote`, `schema`,
 //! `adapt`), how a job is cut (`key_span`, `cut_job`) and what a range needs of its inputs (`narrowing`, `page_places`, `page_statistics`), how memory is shared out (`plan`), how rows are taken in (`intake`, `shelf`), how they are ordered (`order`), and
 //! what becomes of them (`sieve`, `columns`, `settings`, `outline`, `roll`, `write`). What goes past the merge: `paths` (who may) and
 //! `stitch` (how), on Parquet pages by ourselves (`pages`, `group`). The flow is in `merge`; `stretch` is its half that goes row by row, and
@@ -72,6 +72,7 @@ mod footer;
 mod held;
 mod limits;
 mod open_all;
+mod page_claims;
 mod page_places;
 mod thrift;
 mod windows;
@@ -105,6 +106,8 @@ mod write;
 
 mod choose_order;
 mod cut_job;
+#[cfg(debug_assertions)]
+mod hook;
 mod inspect;
 mod merge;
 mod narrowing;

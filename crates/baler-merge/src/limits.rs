@@ -18,8 +18,28 @@ pub(crate) const SCHEMA_DEPTH_MAX: usize = 64;
 pub(crate) const SCHEMA_ELEMENTS_MAX: usize = 100_000;
 /// Structures within structures in a footer or page header, schema aside.
 pub(crate) const THRIFT_DEPTH_MAX: usize = 24;
+/// Row groups of a file.
+pub(crate) const ROW_GROUPS_MAX: usize = 100_000;
+/// Column chunks of a file: each takes half a kilobyte while its footer is held.
+pub(crate) const CHUNKS_MAX: usize = 2_000_000;
+/// Words that a file carries about itself: how many, and how long they are together.
+pub(crate) const KEY_VALUES_MAX: usize = 10_000;
+/// The bytes of these words; the Arrow schema of a wide table is the longest of them.
+pub(crate) const KEY_VALUE_BYTES_MAX: usize = 16 << 20;
+/// The length of a value of fixed length: a null takes as much as a value.
+pub(crate) const FIXED_BYTES_MAX: i32 = 1 << 20;
+/// Elements of a list of fixed length, those of lists inside it multiplied: a null takes as many as a list.
+pub(crate) const FIXED_LIST_MAX: u64 = 1 << 16;
+/// A page index longer than this is not read.
+pub(crate) const PAGE_INDEX_BYTES_MAX: u64 = 16 << 20;
+/// A page header longer than this is refused; bounds of long strings make it as long.
+pub(crate) const PAGE_HEADER_BYTES_MAX: usize = 16 << 20;
 /// A page that unpacks to more is refused: it must fit in memory whole.
 pub(crate) const PAGE_BYTES_MAX: u64 = 512 << 20;
+/// Values of a page, nulls too: runs of equal ones take next to nothing in a file, and four bytes each while they are decoded.
+pub(crate) const PAGE_VALUES_MAX: u64 = 128 << 20;
+/// Values of a nested column in a row group: all of them may lie in one row, which is decoded whole.
+pub(crate) const NESTED_VALUES_MAX: i64 = 1 << 30;
 /// No codec packs tighter than its ratio; a page that claims to is lying about its size.
 pub(crate) const RATIO_MAX: u64 = 1_100;
 /// The ratio of Zstandard and Brotli, whose repeated blocks cost a few bytes.

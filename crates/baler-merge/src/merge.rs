@@ -136,6 +136,9 @@ impl<'a> Mix<'a> {
         sort: Option<&'a SortPlan>,
         range: &'a KeySpan,
     ) -> Result<Option<Self>, MergeError> {
+        if spec.decode_all {
+            return Ok(None);
+        }
         let key = sort.map(|sort| &sort.key);
         let outline = Outline::of(context, spec, key, shares)?;
         // Filters of copied columns would have to be made from their values.

@@ -6,6 +6,8 @@
 use crate::decode::OpenFile;
 use crate::error::FileError;
 use crate::footer::read_exactly;
+use crate::limits::PAGE_INDEX_BYTES_MAX;
+use crate::thrift::check_offset_index;
 use parquet::arrow::arrow_reader::{RowSelection, RowSelector};
 use parquet::file::metadata::page_index::{PageIndex, PageIndexBuilder};
 use parquet::file::metadata::{ColumnChunkMetaData, RowGroupMetaData};
@@ -13,8 +15,6 @@ use parquet::file::page_index::index_reader::{decode_column_index, decode_offset
 use parquet::file::page_index::offset_index::{OffsetIndexMetaData, PageLocation};
 use std::ops::Range;
 
-/// An index longer than this is not read.
-const INDEX_BYTES_MAX: u64 = 16 << 20;
 /// An index is read if the row groups it tells about are so many times as long.
 const WORTH: u64 = 4;
 
@@ -75,7 +75,7 @@ pub(crate) fn read_page_index(
         .map(|(_, group)| group.compressed_size().unsigned_abs())
         .sum();
     let worth = file.is_held() || (end - start).saturating_mul(WORTH) <= data;
-    if end > file.input().len() || end - start > INDEX_BYTES_MAX || !worth {
+    if end > file.input().len() || end - start > PAGE_INDEX_BYTES_MAX || !worth {
         return Ok(None);
     }
     let bytes = read_exactly(file.input(), start, (end - start) as usize)?;
@@ -114,7 +114,9 @@ fn places<'a>(
     slice: impl Fn(Range<u64>) -> &'a [u8],
 ) -> Option<Vec<OffsetIndexMetaData>> {
     let of_chunk = |chunk: &ColumnChunkMetaData| {
-        let found = decode_offset_index(slice(chunk.offset_index_range()?)).ok()?;
+        let bytes = slice(chunk.offset_index_range()?);
+        check_offset_index(bytes).ok()?;
+        let found = decode_offset_index(bytes).ok()?;
         is_sound(&found.page_locations, chunk, group.num_rows()).then_some(found)
     };
     group.columns().iter().map(of_chunk).collect()

@@ -93,6 +93,8 @@ pub struct MergeSpec {
     pub row_group_rows: usize,
     /// How outputs are compressed.
     pub codec: Codec,
+    /// Every row is decoded and encoded anew, so that it stands in the digest of its output. Nothing is copied as bytes.
+    pub decode_all: bool,
 }
 
 impl Default for MergeSpec {
@@ -106,6 +108,7 @@ impl Default for MergeSpec {
             target_file_bytes: 512 << 20,
             row_group_rows: 1 << 20,
             codec: Codec::Zstd(1),
+            decode_all: false,
         }
     }
 }

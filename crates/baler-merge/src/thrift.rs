@@ -3,7 +3,10 @@
 //! The schema of a Parquet footer is a flat list in which every group says how many children follow. A parser that trusts
 //! these numbers recurses as deep, and allocates as much, as the file says; this walk keeps a counter for each open group instead.
 
-use crate::limits::{SCHEMA_DEPTH_MAX, SCHEMA_ELEMENTS_MAX, THRIFT_DEPTH_MAX};
+use crate::limits::{
+    CHUNKS_MAX, KEY_VALUE_BYTES_MAX, KEY_VALUES_MAX, ROW_GROUPS_MAX, SCHEMA_DEPTH_MAX, SCHEMA_ELEMENTS_MAX,
+    THRIFT_DEPTH_MAX,
+};
 
 pub(crate) const BOOL_TRUE: u8 = 1;
 pub(crate) const BOOL_FALSE: u8 = 2;
@@ -22,6 +25,11 @@ const UUID: u8 = 13;
 /// What was found, or what is odd.
 pub(crate) type Walked<T> = Result<T, String>;
 
+/// Fields of a footer.
+const SCHEMA: i64 = 2;
+const ROW_GROUPS: i64 = 4;
+const KEY_VALUES: i64 = 5;
+
 /// Fields of a footer that only encrypted files have: the algorithm, and the key that signed the footer.
 const ENCRYPTION: [i64; 2] = [8, 9];
 
@@ -33,22 +41,32 @@ pub(crate) struct FooterShape<'a> {
     pub(crate) schema: &'a [u8],
 }
 
-/// Checks a footer's structure and the depth and size of its schema.
+/// Checks a footer's structure, the depth and size of its schema, and the length of every list that a parser makes room for.
 pub(crate) fn check_footer(footer: &[u8]) -> Walked<FooterShape<'_>> {
     let mut walker = Walker::new(footer);
     let mut field = 0;
     let (mut schema, mut encrypted) = (None, false);
+    let (mut leaves, mut groups) = (0, 0);
     while let Some(kind) = walker.next_field(&mut field)? {
         encrypted |= ENCRYPTION.contains(&field);
-        if field != 2 || kind != LIST {
-            walker.skip(kind, 0)?;
-            continue;
+        match (field, kind) {
+            (SCHEMA, LIST) => {
+                let from = walker.rest;
+                leaves = walker.check_schema()?;
+                if schema.replace(&from[..from.len() - walker.rest.len()]).is_some() {
+                    return Err("the footer has two schemas".into());
+                }
+            }
+            (ROW_GROUPS, LIST) => groups += walker.check_list("row groups", ROW_GROUPS_MAX)?,
+            (KEY_VALUES, LIST) => walker.check_key_values()?,
+            _ => walker.skip(kind, 0)?,
         }
-        let from = walker.rest;
-        walker.check_schema()?;
-        if schema.replace(&from[..from.len() - walker.rest.len()]).is_some() {
-            return Err("the footer has two schemas".into());
-        }
+    }
+    let chunks = leaves.saturating_mul(groups);
+    if chunks > CHUNKS_MAX {
+        return Err(format!(
+            "{leaves} columns in {groups} row groups are {chunks} column chunks, more than {CHUNKS_MAX}"
+        ));
     }
     match schema {
         Some(schema) => Ok(FooterShape { encrypted, schema }),
@@ -56,38 +74,30 @@ pub(crate) fn check_footer(footer: &[u8]) -> Walked<FooterShape<'_>> {
     }
 }
 
-/// Packed and unpacked size that a page header claims. The slice may end before the header does.
-pub(crate) fn page_sizes(header: &[u8]) -> Walked<PageSizes> {
-    let mut walker = Walker::new(header);
-    let (mut field, mut unpacked, mut packed) = (0, None, None);
-    while unpacked.is_none() || packed.is_none() {
-        match walker.next_field(&mut field)? {
-            Some(I32) if field == 2 => unpacked = Some(walker.zigzag()?),
-            Some(I32) if field == 3 => packed = Some(walker.zigzag()?),
-            Some(kind) => walker.skip(kind, 0)?,
-            None => break,
-        }
-    }
-    match (unpacked.map(u64::try_from), packed.map(u64::try_from)) {
-        (Some(Ok(unpacked)), Some(Ok(packed))) => Ok(PageSizes {
-            unpacked,
-            packed,
-            header: (header.len() - walker.rest.len()) as u64,
-        }),
-        _ => Err("a page header lacks its sizes".into()),
-    }
-}
+/// The least that the place of a page takes in an offset index: three numbers and an end.
+const PLACE_BYTES_MIN: usize = 7;
 
-/// What a page header claims.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct PageSizes {
-    pub(crate) unpacked: u64,
-    pub(crate) packed: u64,
-    /// Bytes of the header up to where both sizes were known; it is at least this long.
-    pub(crate) header: u64,
+/// Checks that an offset index has as many places as it says, before room is made for them.
+pub(crate) fn check_offset_index(index: &[u8]) -> Walked<()> {
+    let mut walker = Walker::new(index);
+    let mut field = 0;
+    while let Some(kind) = walker.next_field(&mut field)? {
+        if (field, kind) == (1, LIST) {
+            let (_, places) = walker.clone().list_header()?;
+            let most = walker.rest.len() / PLACE_BYTES_MIN;
+            if places > most {
+                return Err(format!(
+                    "a page index claims {places} pages, more than the {most} that it has room for"
+                ));
+            }
+        }
+        walker.skip(kind, 0)?;
+    }
+    Ok(())
 }
 
 /// Walks over a structure, field by field.
+#[derive(Clone)]
 pub(crate) struct Walker<'a> {
     rest: &'a [u8],
 }
@@ -110,7 +120,29 @@ impl<'a> Walker<'a> {
         Ok(bytes)
     }
 
-    fn check_schema(&mut self) -> Walked<()> {
+    /// Skips a list of so many elements at most, and counts them.
+    fn check_list(&mut self, of: &str, count_max: usize) -> Walked<usize> {
+        let (kind, count) = self.list_header()?;
+        if count > count_max {
+            return Err(format!("it has {count} {of}, more than {count_max}"));
+        }
+        (0..count).try_for_each(|_| self.skip_element(kind, 1))?;
+        Ok(count)
+    }
+
+    fn check_key_values(&mut self) -> Walked<()> {
+        let before = self.rest.len();
+        self.check_list("pairs of metadata", KEY_VALUES_MAX)?;
+        match before - self.rest.len() {
+            bytes if bytes > KEY_VALUE_BYTES_MAX => Err(format!(
+                "its metadata takes {bytes} bytes, more than {KEY_VALUE_BYTES_MAX}"
+            )),
+            _ => Ok(()),
+        }
+    }
+
+    /// Answers with the number of columns.
+    fn check_schema(&mut self) -> Walked<usize> {
         let (kind, count) = self.list_header()?;
         if kind != STRUCT || count == 0 {
             return Err("the footer's schema is not a list of columns".into());
@@ -122,6 +154,7 @@ impl<'a> Walker<'a> {
         }
         // For each open group the number of its children still to come.
         let mut open: Vec<usize> = Vec::new();
+        let mut leaves = 0;
         for seen in 1..=count {
             while open.last() == Some(&0) {
                 open.pop();
@@ -138,15 +171,16 @@ impl<'a> Walker<'a> {
                     count - seen
                 ));
             }
-            if children > 0 {
-                open.push(children);
+            match children {
+                0 => leaves += 1,
+                _ => open.push(children),
             }
             if open.len() > SCHEMA_DEPTH_MAX {
                 return Err(format!("the schema is nested more than {SCHEMA_DEPTH_MAX} deep"));
             }
         }
         match open.iter().all(|due| *due == 0) {
-            true => Ok(()),
+            true => Ok(leaves),
             false => Err("the schema ends before its groups do".into()),
         }
     }

@@ -5,14 +5,13 @@
 //! header asks for; and where a failed read is told apart from a damaged file.
 
 use crate::io::Input;
-use crate::limits::{GAP_BYTES_MAX, PAGE_BYTES_FREE, PAGE_BYTES_MAX, RATIO_MAX, RATIO_MAX_DENSE};
+use crate::limits::{GAP_BYTES_MAX, PAGE_HEADER_BYTES_MAX};
+use crate::page_claims::PageClaims;
 use crate::page_places::{GroupPages, rows_of};
-use crate::pages::header::PageKind;
+use crate::pages::header::{PageHeader, PageKind};
 use crate::pages::parse_header::parse_header;
-use crate::thrift::page_sizes;
 use bytes::Bytes;
 use parquet::arrow::ProjectionMask;
-use parquet::basic::Compression;
 use parquet::errors::{ParquetError, Result as ParquetResult};
 use parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaData, RowGroupMetaData};
 use parquet::file::reader::{ChunkReader, Length};
@@ -36,7 +35,7 @@ struct Chunk {
     group: usize,
     start: u64,
     end: u64,
-    ratio_max: u64,
+    claims: PageClaims,
     /// If only some pages are read, where they lie; they are asked for one by one.
     places: Vec<Place>,
     window: Mutex<Window>,
@@ -56,6 +55,8 @@ struct Window {
     bytes: Bytes,
     /// Something of the chunk was read already.
     begun: bool,
+    /// A page whose body is to be looked at when it is read, and where that begins.
+    page: Option<(u64, PageHeader)>,
 }
 
 impl Windows {
@@ -106,7 +107,7 @@ impl Chunk {
             group,
             start,
             end: start + length,
-            ratio_max: ratio_max(column.compression()),
+            claims: PageClaims::of(column),
             places: Vec::new(),
             window: Mutex::default(),
         }
@@ -164,16 +165,20 @@ impl Chunk {
         let Some(place) = place.filter(|place| place.end == start + bytes.len() as u64) else {
             return Err("a page lies where its index does not say".into());
         };
-        self.check_page(start, bytes)?;
-        let (header, _) = parse_header(bytes)?;
-        match (header.kind, place.rows) {
+        let (header, length) = parse_header(bytes)?;
+        self.check_page(start, &header, length)?;
+        match (&header.kind, place.rows) {
             (PageKind::V1 { values, .. } | PageKind::V2 { values, .. }, Some(rows))
-                if u64::from(values) != rows =>
+                if u64::from(*values) != rows =>
             {
-                Err(format!("a page has {values} rows, its index says {rows}"))
+                return Err(format!("a page has {values} rows, its index says {rows}"));
             }
-            (PageKind::Dictionary { .. }, Some(_)) => Err("a page of values is a dictionary".into()),
-            _ => Ok(()),
+            (PageKind::Dictionary { .. }, Some(_)) => return Err("a page of values is a dictionary".into()),
+            _ => {}
+        }
+        match self.claims.is_looked_into(&header) {
+            true => self.claims.check_body(header, bytes.slice(length..)),
+            false => Ok(()),
         }
     }
 
@@ -181,33 +186,28 @@ impl Chunk {
         self.window.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn check_page(&self, at: u64, header: &[u8]) -> Result<(), String> {
-        let sizes = page_sizes(header)?;
-        if sizes.packed + sizes.header > self.end - at {
-            return Err(format!(
-                "a page claims {} bytes, more than its column has left",
-                sizes.packed
-            ));
+    /// Checks what a page header of so many bytes claims.
+    fn check_page(&self, at: u64, header: &PageHeader, length: usize) -> Result<(), String> {
+        self.claims.check(header)?;
+        let (whole, left) = (header.packed + length, self.end - at);
+        match whole as u64 > left {
+            true => Err(format!(
+                "a page takes {whole} bytes with its header, more than the {left} that its column has left"
+            )),
+            false => Ok(()),
         }
-        check_ratio(sizes.packed, sizes.unpacked, self.ratio_max)
     }
-}
 
-/// How tight a codec can pack.
-pub(crate) fn ratio_max(compression: Compression) -> u64 {
-    match compression {
-        Compression::UNCOMPRESSED => 1,
-        Compression::ZSTD(_) | Compression::BROTLI(_) => RATIO_MAX_DENSE,
-        _ => RATIO_MAX,
-    }
-}
-
-/// Refuses a page that claims to unpack to more than it can, or than fits.
-pub(crate) fn check_ratio(packed: u64, unpacked: u64, ratio_max: u64) -> Result<(), String> {
-    let plausible = packed.saturating_mul(ratio_max).saturating_add(PAGE_BYTES_FREE);
-    match unpacked > PAGE_BYTES_MAX.min(plausible) {
-        true => Err(format!("a page of {packed} bytes claims to unpack to {unpacked}")),
-        false => Ok(()),
+    /// Checks the body of a page whose header was read before, if that was asked for.
+    fn check_read(&self, start: u64, bytes: &Bytes) -> Result<(), String> {
+        if !self.places.is_empty() {
+            return self.check_place(start, bytes);
+        }
+        let page = self.lock().page.take_if(|(body, _)| *body == start);
+        match page {
+            Some((_, header)) => self.claims.check_body(header, bytes.clone()),
+            None => Ok(()),
+        }
     }
 }
 
@@ -217,6 +217,7 @@ impl Window {
             start,
             bytes,
             begun: true,
+            page: None,
         }
     }
 }
@@ -247,7 +248,9 @@ impl Shared {
             // What is not needed any more goes before its successor comes.
             window.bytes = Bytes::new();
             let bytes = self.read_on(index, offset, wanted)?;
+            let page = window.page.take();
             *window = Window::begun(offset, bytes);
+            window.page = page;
             return Ok(window.bytes.slice(..length));
         }
         let bytes = window.bytes.slice(skipped..skipped + length);
@@ -332,13 +335,8 @@ impl ChunkReader for Windows {
         match self.0.fetch(start, length)? {
             bytes if bytes.len() == length => {
                 let chunk = &self.0.chunks[self.0.chunk_at(start)?];
-                match chunk.places.is_empty() {
-                    true => Ok(bytes),
-                    false => {
-                        let checked = chunk.check_place(start, &bytes);
-                        checked.map(|()| bytes).map_err(ParquetError::General)
-                    }
-                }
+                let checked = chunk.check_read(start, &bytes);
+                checked.map(|()| bytes).map_err(ParquetError::General)
             }
             _ => Err(ParquetError::EOF("a page reaches beyond its column".into())),
         }
@@ -348,7 +346,7 @@ impl ChunkReader for Windows {
 /// Enough for any header without huge statistics; a longer one is fetched again at twice the length.
 const HEADER_BYTES: usize = 4 << 10;
 
-/// Reads a page header, after its sizes were checked. The decoder asks for one of these also where it needs no header, so
+/// Reads a page header, after all that it claims was checked. The decoder asks for one of these also where it needs no header, so
 /// nothing is fetched or checked before the first byte is read.
 pub(crate) struct PageHeaders {
     shared: Arc<Shared>,
@@ -356,33 +354,41 @@ pub(crate) struct PageHeaders {
     header: Option<(Bytes, usize)>,
 }
 
-impl PageHeaders {
-    fn more(&mut self) -> io::Result<()> {
-        let (had, at) = self.header.take().map_or((0, 0), |(bytes, at)| (bytes.len(), at));
-        let bytes = self
-            .shared
-            .fetch(self.start, HEADER_BYTES.max(had * 2))
-            .map_err(io::Error::other)?;
-        if had == 0 {
-            let index = self.shared.chunk_at(self.start).map_err(io::Error::other)?;
-            self.shared.chunks[index]
-                .check_page(self.start, &bytes)
-                .map_err(io::Error::other)?;
-        } else if bytes.len() == had {
-            return Err(io::ErrorKind::UnexpectedEof.into());
+impl Shared {
+    /// The header of the page at `start`, and nothing behind it.
+    fn checked_header(&self, start: u64) -> ParquetResult<Bytes> {
+        let chunk = &self.chunks[self.chunk_at(start)?];
+        let mut wanted = HEADER_BYTES;
+        loop {
+            let bytes = self.fetch(start, wanted)?;
+            match parse_header(&bytes) {
+                Ok((header, length)) => {
+                    let checked = chunk.check_page(start, &header, length);
+                    checked.map_err(ParquetError::General)?;
+                    if chunk.claims.is_looked_into(&header) {
+                        chunk.lock().page = Some((start + length as u64, header));
+                    }
+                    return Ok(bytes.slice(..length));
+                }
+                Err(_) if bytes.len() == wanted && wanted < PAGE_HEADER_BYTES_MAX => wanted *= 2,
+                Err(_) if wanted >= PAGE_HEADER_BYTES_MAX => {
+                    let why = format!("a page header is longer than {PAGE_HEADER_BYTES_MAX} bytes");
+                    return Err(ParquetError::General(why));
+                }
+                Err(why) => return Err(ParquetError::General(why)),
+            }
         }
-        self.header = Some((bytes, at));
-        Ok(())
     }
 }
 
 impl Read for PageHeaders {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        if self.header.as_ref().is_none_or(|(bytes, at)| *at == bytes.len()) {
-            self.more()?;
-        }
-        let Some((bytes, at)) = &mut self.header else {
-            return Ok(0);
+        let (bytes, at) = match &mut self.header {
+            Some(header) => header,
+            none => {
+                let header = self.shared.checked_header(self.start);
+                none.insert((header.map_err(io::Error::other)?, 0))
+            }
         };
         let length = into.len().min(bytes.len() - *at);
         into[..length].copy_from_slice(&bytes[*at..*at + length]);

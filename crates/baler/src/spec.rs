@@ -37,6 +37,7 @@ pub fn for_engine(job: &Job) -> baler_merge::MergeSpec {
         target_file_bytes: spec.target_bytes,
         row_group_rows: usize::try_from(spec.row_group_rows).unwrap_or(usize::MAX),
         codec,
+        decode_all: false,
     }
 }
 

@@ -205,7 +205,11 @@ impl Work<'_> {
         if let Some(times) = &mut self.times {
             times.add(&rows).map_err(|why| odd(&why))?;
         }
-        self.pages.write(self.field, &rows)?;
+        #[cfg(debug_assertions)]
+        let handed = &crate::hook::damaged_in_encoder(ArrayRef::clone(&rows));
+        #[cfg(not(debug_assertions))]
+        let handed = &rows;
+        self.pages.write(self.field, handed)?;
         Ok(rows)
     }
 

@@ -19,6 +19,8 @@ pub(crate) use cutting::{Cutter, Source};
 pub(crate) use encode::{Chunk, Encoder};
 pub(crate) use gather::Gather;
 pub(crate) use onlooker::Onlooker;
+#[cfg(debug_assertions)]
+pub(crate) use picks::Run;
 pub(crate) use picks::{Picks, Span};
 pub(crate) use watch::{Ends, Watch};
 pub(crate) use window::{Done, InWork};

@@ -50,6 +50,11 @@ impl InWork {
         watch: Option<&'a Watch<'a>>,
         cut: Cut,
     ) -> Result<Self, MergeError> {
+        #[cfg(debug_assertions)]
+        let cut = Cut {
+            picks: crate::hook::damaged_picks(cut.picks),
+            ..cut
+        };
         let rows = cut.picks.rows;
         let cut = Arc::new(cut);
         let sums = Arc::new(Sums::over(&cut.picks.pieces));

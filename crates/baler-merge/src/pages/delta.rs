@@ -76,8 +76,16 @@ fn push_zigzag(bytes: &mut Vec<u8>, value: i64) {
     push_varint(bytes, (value << 1 ^ value >> 63) as u64);
 }
 
-/// Hands over exactly `count` values; those of 32-bit columns are to be cut to their width.
-pub(crate) fn decode(bytes: &[u8], count: usize, mut take: impl FnMut(i64)) -> Result<(), String> {
+/// How many values a page claims to hold.
+pub(crate) fn count_of(bytes: &[u8]) -> Result<u64, String> {
+    let mut rest = bytes;
+    varint(&mut rest)?;
+    varint(&mut rest)?;
+    varint(&mut rest)
+}
+
+/// Hands over exactly `count` values; those of 32-bit columns are to be cut to their width. Answers with what follows them.
+pub(crate) fn decode(bytes: &[u8], count: usize, mut take: impl FnMut(i64)) -> Result<&[u8], String> {
     let mut rest = bytes;
     let block = varint(&mut rest)? as usize;
     let minis = varint(&mut rest)? as usize;
@@ -132,7 +140,7 @@ pub(crate) fn decode(bytes: &[u8], count: usize, mut take: impl FnMut(i64)) -> R
             due -= here;
         }
     }
-    Ok(())
+    Ok(rest)
 }
 
 /// The same as values of a PLAIN page, 4 or 8 bytes each, in place of what `into` holds.
@@ -157,7 +165,8 @@ fn decode_into<const WIDTH: usize>(bytes: &[u8], count: usize, into: &mut [u8]) 
         if let (Some(place), Some(low)) = (places.next(), value.to_le_bytes().first_chunk()) {
             *place = *low;
         }
-    })
+    })?;
+    Ok(())
 }
 
 fn split<'a>(rest: &mut &'a [u8], length: usize) -> Result<&'a [u8], String> {

@@ -14,6 +14,7 @@ pub(crate) mod codec;
 pub(crate) mod delta;
 pub(crate) mod dictionary;
 pub(crate) mod header;
+pub(crate) mod lengths;
 pub(crate) mod levels;
 pub(crate) mod open_page;
 pub(crate) mod parse_header;

@@ -4,7 +4,7 @@ use super::chunk_writer::Head;
 use super::header::{PageHeader, PageKind};
 use super::parse_header::parse_header;
 use crate::group::RopeCursor;
-use crate::windows::{check_ratio, ratio_max};
+use crate::page_claims::{check_count, check_ratio, ratio_max};
 use bytes::Bytes;
 use parquet::basic::Compression;
 
@@ -130,6 +130,7 @@ pub(crate) fn next_split_page(
 fn check(header: &PageHeader, body: &[&Bytes], compression: Compression) -> Result<(), String> {
     let (packed, unpacked) = (header.packed as u64, header.unpacked as u64);
     check_ratio(packed, unpacked, ratio_max(compression))?;
+    check_count(header.kind.rows() as u64)?;
     let Some(claimed) = header.crc else { return Ok(()) };
     let mut crc = crc32fast::Hasher::new();
     body.iter().for_each(|piece| crc.update(piece));

@@ -160,17 +160,24 @@ fn seal(pages: &[(u128, usize)], column: &str) -> u128 {
 impl Copied {
     /// The column, if its bytes hold the pages that the source holds, and both seals.
     pub(crate) fn proved(self) -> Result<(EncodedColumn, Seals), MergeError> {
-        let ColumnCloseResult { metadata, .. } = &self.column.close;
+        #[cfg(debug_assertions)]
+        let this = Self {
+            column: crate::hook::damaged_column(self.column),
+            ..self
+        };
+        #[cfg(not(debug_assertions))]
+        let this = self;
+        let ColumnCloseResult { metadata, .. } = &this.column.close;
         let leaf = metadata.column_descr_ptr();
         let name = leaf.path().string();
         let refuse = |why: String| MergeError::Proof(format!("copying column {name}: {why}"));
-        let bytes = self.column.bytes.to_bytes();
+        let bytes = this.column.bytes.to_bytes();
         let found = pages_of(&bytes, metadata.compression(), metadata.num_values(), &leaf).map_err(refuse)?;
         let found: Vec<(u128, usize)> = found.iter().map(|page| (page.hash, page.rows)).collect();
-        match found == self.pages {
+        match found == this.pages {
             true => Ok((
-                self.column,
-                Seals::of(seal(&self.pages, &name), seal(&found, &name)),
+                this.column,
+                Seals::of(seal(&this.pages, &name), seal(&found, &name)),
             )),
             false => Err(refuse("its pages are not those of the source".into())),
         }

@@ -126,6 +126,8 @@ impl Written {
             read,
             made,
         } = self;
+        #[cfg(debug_assertions)]
+        let column = crate::hook::damaged_column(column);
         let name = column.close.metadata.column_path().string();
         let refuse = |why: String| MergeError::Proof(format!("stitching column {name}: {why}"));
         let pages = seal_of_output(&column, &origins, dictionary).map_err(refuse)?;

@@ -5,6 +5,8 @@ use super::evidence::Evidence;
 use super::kept::Kept;
 use crate::decode::OpenFile;
 use crate::footer::read_exactly;
+use crate::limits::PAGE_INDEX_BYTES_MAX;
+use crate::thrift::check_offset_index;
 use bytes::Bytes;
 use parquet::basic::ColumnOrder;
 use parquet::file::metadata::{ColumnChunkMetaData, RowGroupMetaData};
@@ -14,9 +16,6 @@ use parquet::file::page_index::offset_index::OffsetIndexMetaData;
 use parquet::schema::types::{ColumnDescriptor, SchemaDescriptor};
 use std::ops::Range;
 use std::sync::Arc;
-
-/// A page index longer than this is not read.
-const INDEX_BYTES_MAX: u64 = 16 << 20;
 
 /// One row group of one input.
 #[derive(Clone, Copy)]
@@ -116,7 +115,8 @@ impl<'a> SourceGroup<'a> {
         chunk: &ColumnChunkMetaData,
     ) -> Result<Option<OffsetIndexMetaData>, Unfit> {
         let bytes = self.index(chunk.offset_index_range())?;
-        Ok(bytes.and_then(|bytes| decode_offset_index(&bytes).ok()))
+        let sound = bytes.filter(|bytes| check_offset_index(bytes).is_ok());
+        Ok(sound.and_then(|bytes| decode_offset_index(&bytes).ok()))
     }
 
     /// What the file says about a chunk; its page index is read only if that may help.
@@ -133,7 +133,8 @@ impl<'a> SourceGroup<'a> {
     fn index(&self, range: Option<Range<u64>>) -> Result<Option<Bytes>, Unfit> {
         match range {
             Some(range)
-                if range.end <= self.file.input().len() && range.end - range.start <= INDEX_BYTES_MAX =>
+                if range.end <= self.file.input().len()
+                    && range.end - range.start <= PAGE_INDEX_BYTES_MAX =>
             {
                 self.read((range.start, range.end - range.start)).map(Some)
             }

@@ -9,10 +9,12 @@
 mod any_inputs;
 mod claims;
 mod columns;
+mod crafted;
 mod digests;
 mod every_type;
 mod hostile;
 mod kept;
+mod killers;
 mod last_write_wins;
 mod naive;
 mod order;
