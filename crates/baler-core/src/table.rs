@@ -166,6 +166,27 @@ pub struct MergeSpec {
     /// Rules of the owner's by which rows may go or change, beside those above: of a compaction filter, of a merge operator.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub own_rules: Vec<Arc<str>>,
+    /// What is asked of outputs before they count.
+    #[serde(default, skip_serializing_if = "Verify::is_none")]
+    pub verify: Verify,
+}
+
+/// What is asked of outputs before they count, beside the proof that every commit has: the digests of what was read and of what the
+/// encoder was handed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Verify {
+    /// Nothing more.
+    #[default]
+    None,
+    /// Each is read back from the store, and has the digest of what the encoder was handed.
+    Reread,
+}
+
+impl Verify {
+    /// Whether nothing more is asked for.
+    pub fn is_none(&self) -> bool {
+        *self == Self::None
+    }
 }
 
 /// When rows go by themselves.
@@ -191,6 +212,7 @@ impl Default for MergeSpec {
             lateness: None,
             format: None,
             own_rules: Vec::new(),
+            verify: Verify::None,
         }
     }
 }

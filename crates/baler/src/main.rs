@@ -49,7 +49,7 @@ fn run(cli: Cli) -> Result<ExitCode> {
             Command::Demo(args) => commands::demo::run(&args).await,
             Command::Completions(args) => commands::completions::run(&args),
             Command::Man(args) => commands::man::run(&args),
-            Command::MergeChild => baler::worker::child::run().await.map(|()| ExitCode::SUCCESS),
+            Command::MergeChild => commands::merge_child::run().await,
         }
     });
     // A merge that was asked to stop may still be in the middle of a batch: nothing depends on it any more.

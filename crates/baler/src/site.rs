@@ -55,7 +55,21 @@ impl Site {
 
     /// What each of its buckets was asked so far, with the prices there.
     pub fn usages(&self) -> Vec<(Usage, PriceList)> {
-        let depots = [Some(&self.root), self.source.as_ref()];
-        depots.into_iter().flatten().filter_map(Depot::usage).collect()
+        self.depots().filter_map(Depot::usage).collect()
+    }
+
+    /// A child process had asked its buckets for so much before, and has asked for so much now.
+    pub fn charge(&self, before: &[Usage], now: &[Usage]) {
+        let buckets = self.depots().filter(|depot| depot.usage().is_some());
+        for (number, (bucket, now)) in buckets.zip(now).enumerate() {
+            match before.get(number) {
+                Some(before) => bucket.charge(&now.since(before)),
+                None => bucket.charge(now),
+            }
+        }
+    }
+
+    fn depots(&self) -> impl Iterator<Item = &Depot> {
+        [Some(&self.root), self.source.as_ref()].into_iter().flatten()
     }
 }

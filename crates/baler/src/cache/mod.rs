@@ -142,8 +142,13 @@ impl Cache {
         &self.shelf.dir
     }
 
+    /// The most that may lie there.
+    pub fn bytes_max(&self) -> u64 {
+        self.shelf.room.bytes_max()
+    }
+
     fn fits(&self, length: u64) -> bool {
-        length <= self.shelf.room.bytes_max() / PARTS_MIN
+        length <= self.bytes_max() / PARTS_MIN
     }
 }
 

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use baler_core::table::Verify;
 use bytesize::ByteSize;
 use clap::{Args, ValueEnum};
 
@@ -33,6 +34,10 @@ pub struct CompactArgs {
     /// files to write
     #[arg(long, value_name = "SIZE", default_value = "1GiB")]
     pub range_bytes: ByteSize,
+    /// Merge in child processes with a limit of memory: a file that kills whoever reads it ends a child, and is set
+    /// aside. On Linux
+    #[arg(long)]
+    pub isolate: bool,
     /// Leave files alone that were written less than this ago
     #[arg(long, value_name = "TIME", default_value = "60s", value_parser = humantime::parse_duration)]
     pub settle: Duration,
@@ -95,6 +100,28 @@ pub struct MergeArgs {
     /// How long replaced files are kept aside before they are deleted [default: 1h]
     #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration)]
     pub grace: Option<Duration>,
+    /// What is asked of the files that are written before they count [default: none]
+    #[arg(long, value_enum, value_name = "HOW")]
+    pub verify: Option<VerifyArg>,
+}
+
+/// What is asked of outputs before they count, beside the proof that every commit has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum VerifyArg {
+    /// Nothing beyond the digests that every commit compares
+    None,
+    /// Each is read back from the store, and its rows are compared with those that were merged
+    Reread,
+}
+
+impl VerifyArg {
+    /// What was said.
+    pub fn said(self) -> Verify {
+        match self {
+            Self::None => Verify::None,
+            Self::Reread => Verify::Reread,
+        }
+    }
 }
 
 /// In a bucket, where nothing can be renamed: what becomes of replaced files.

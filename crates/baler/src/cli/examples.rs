@@ -8,6 +8,7 @@ Examples:
   baler compact ./data --key id --newest updated_at  keep the newest row of each id
   baler compact ./data --partition 'day=2026-11-*' --max-bytes 10GiB
   baler compact s3://bucket/lake --table events      a native table; without --table, all of the root
+  baler compact ./strange --isolate --verify reread  for files of strangers
 
 Exit codes: 0 done, 1 failed or something is quarantined or changed, 2 wrong usage.";
 

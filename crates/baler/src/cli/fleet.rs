@@ -8,7 +8,7 @@ use bytesize::ByteSize;
 use clap::Args;
 
 use super::cache::CacheArgs;
-use super::compact::PlainArgs;
+use super::compact::{PlainArgs, VerifyArg};
 use crate::store::Location;
 
 /// `baler serve`
@@ -57,6 +57,10 @@ pub struct WorkerArgs {
     #[command(flatten)]
     /// How it merges.
     pub merging: MergingArgs,
+    /// What this worker asks of the files that it writes before they count, whatever their table says [default: as the
+    /// table says]
+    #[arg(long, value_enum, value_name = "HOW")]
+    pub verify: Option<VerifyArg>,
     #[command(flatten)]
     /// What it is willing to work on.
     pub routing: RoutingArgs,
@@ -104,6 +108,10 @@ pub struct MergingArgs {
     /// files to write
     #[arg(long, value_name = "SIZE", default_value = "1GiB")]
     pub range_bytes: ByteSize,
+    /// Merge in child processes with a limit of memory: a file that kills whoever reads it ends a child, and is set
+    /// aside. On Linux
+    #[arg(long)]
+    pub isolate: bool,
     #[command(flatten)]
     /// What lies nearer than the store.
     pub cache: CacheArgs,

@@ -10,7 +10,7 @@ mod tables;
 
 pub use cache::CacheArgs;
 pub use compact::{
-    CompactArgs, DemoArgs, MergeArgs, PlainArgs, PlanArgs, ReplacedArgs, RewrittenArg, ScopeArgs,
+    CompactArgs, DemoArgs, MergeArgs, PlainArgs, PlanArgs, ReplacedArgs, RewrittenArg, ScopeArgs, VerifyArg,
 };
 pub use fleet::{MergingArgs, RescanArgs, RoutingArgs, ServeArgs, WorkerArgs};
 pub use jobs::{CancelArgs, JobsArgs};

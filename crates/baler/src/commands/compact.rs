@@ -20,7 +20,8 @@ use crate::worker::child::Isolation;
 pub async fn run(args: &CompactArgs) -> Result<ExitCode> {
     let mut settings = RunSettings::check(args)?;
     let table = TableSettings::check(&args.plain)?;
-    settings.isolation = Some(Isolation::with_own_program(table.outputs.clone())?);
+    let isolation = Isolation::with_own_program(table.outputs.clone())?;
+    settings.isolation = Some(isolation.of_every_merge(args.isolate)?);
     let progress = if args.json {
         ProgressView::silent()
     } else {

@@ -134,6 +134,7 @@ fn compact_args(args: &DemoArgs) -> CompactArgs {
         threads: None,
         memory: ByteSize::mib(512),
         range_bytes: ByteSize::gib(1),
+        isolate: false,
         settle: Duration::ZERO,
         lease: Duration::from_secs(60),
         cache: CacheArgs {

@@ -13,6 +13,7 @@ pub mod gc;
 pub mod jobs;
 mod looking;
 pub mod man;
+pub mod merge_child;
 pub mod pause;
 pub mod pin;
 pub mod plan;

@@ -19,7 +19,6 @@ use crate::report::ProgressView;
 use crate::root::Root;
 use crate::settings::{Merging, ServeSettings, TableSettings};
 use crate::station::Station;
-use crate::store::OutputSettings;
 use crate::worker::child::Isolation;
 use crate::worker::{Endless, Hands, Tally};
 
@@ -27,6 +26,8 @@ use crate::worker::{Endless, Hands, Tally};
 pub async fn run(args: &ServeArgs) -> Result<ExitCode> {
     let settings = ServeSettings::check(args)?;
     let table = TableSettings::check(&args.plain)?;
+    let isolation = Isolation::with_own_program(table.outputs.clone())?;
+    let isolation = isolation.of_every_merge(args.merging.isolate)?;
     let bearer = args.token_file.as_deref().map(Bearer::read).transpose()?;
     let listener = TcpListener::bind(settings.listen).await;
     let listener = listener.with_context(|| format!("cannot listen on {}", settings.listen))?;
@@ -46,7 +47,7 @@ pub async fn run(args: &ServeArgs) -> Result<ExitCode> {
     board.put_up(&name, Arc::new(station.root.site.clone()));
     let worker = settings
         .merging
-        .map(|merging| embedded(&station, &merging, settings.scope, table.outputs.clone(), &board));
+        .map(|merging| embedded(&station, &merging, settings.scope, isolation, &board));
     let worker = worker.transpose()?;
     let api = Arc::new(Api::new(station.clone(), table.outputs, bearer, board));
     let (close, closed) = watch::channel(false);
@@ -65,7 +66,7 @@ fn embedded(
     station: &Station,
     merging: &Merging,
     scope: Scope,
-    outputs: OutputSettings,
+    isolation: Isolation,
     board: &Board,
 ) -> Result<Endless> {
     let site = station.root.site.clone();
@@ -87,7 +88,8 @@ fn embedded(
         merges: Merges::default(),
         threads: merging.threads,
         range_bytes: merging.range_bytes,
-        isolation: Some(Isolation::with_own_program(outputs)?),
+        isolation: Some(isolation),
+        reread: false,
         progress: ProgressView::silent(),
         drain: station.drain.clone(),
         wasted: Arc::default(),

@@ -13,15 +13,16 @@ use tokio::task::JoinHandle;
 use super::caching;
 use super::compact::drain_on_interrupt;
 use crate::api::{Bearer, WorkerApi};
-use crate::cli::WorkerArgs;
+use crate::cli::{VerifyArg, WorkerArgs};
 use crate::crew::{Crew, Urls};
 use crate::metrics::Board;
 use crate::settings::{Place, WorkerSettings};
-use crate::worker::Pool;
+use crate::worker::{Pool, child};
 
 /// Runs it.
 pub async fn run(args: &WorkerArgs) -> Result<ExitCode> {
     let settings = WorkerSettings::check(args)?;
+    child::check_can_isolate(args.merging.isolate)?;
     let bearer = args.token_file.as_deref().map(Bearer::read).transpose()?;
     let token = bearer.as_ref().map(|bearer| bearer.token().to_owned());
     let board = Arc::new(Board::default());
@@ -36,6 +37,8 @@ pub async fn run(args: &WorkerArgs) -> Result<ExitCode> {
         cache: cache.clone(),
         pool: Pool::new(merging.workers, settings.workers_per_root, merging.memory_bytes),
         merging,
+        isolate: args.merging.isolate,
+        reread: args.verify == Some(VerifyArg::Reread),
         scope: settings.scope,
         rescan: settings.rescan,
         lease: match &settings.place {

@@ -10,7 +10,6 @@ use crate::desk::OwnDesk;
 use crate::root::Root;
 use crate::station::Station;
 use crate::store::{Location, OutputSettings};
-use crate::worker::child::Isolation;
 
 impl Crew {
     /// The same as `on_bucket`, but a root that is no more is nobody's fault.
@@ -34,8 +33,8 @@ impl Crew {
         self.board.put_up(&name, station.clone());
         self.board.put_up(&name, Arc::new(site.clone()));
         let desk = OwnDesk::new(station.root.clone(), station.watch.clone(), self.offer())?;
-        let isolation = Isolation::with_own_program(OutputSettings::default())?;
-        let worker = self.worker(&name, Arc::new(desk), site.clone(), isolation, &drain);
+        let outputs = OutputSettings::default();
+        let worker = self.worker(&name, Arc::new(desk), site.clone(), outputs, &drain)?;
         eprintln!("working on {}", site.root);
         // There is nobody to answer.
         let (close, closed) = oneshot::channel::<()>();

@@ -33,7 +33,7 @@ use crate::report::ProgressView;
 use crate::settings::Merging;
 use crate::site::Site;
 use crate::station::RescanSettings;
-use crate::store::Location;
+use crate::store::{Location, OutputSettings};
 use crate::watch::jittered;
 use crate::worker::child::Isolation;
 use crate::worker::{Endless, Hands, Pool, Tally};
@@ -57,6 +57,10 @@ const STOP_CHECK: Duration = Duration::from_millis(50);
 pub struct Crew {
     /// How it merges.
     pub merging: Merging,
+    /// Whether every merge runs in a child process.
+    pub isolate: bool,
+    /// Whether outputs are read back also where their table does not ask for it.
+    pub reread: bool,
     /// What it is willing to work on.
     pub scope: Scope,
     /// How it looks for new files, where no coordinator does.
@@ -207,9 +211,10 @@ impl Crew {
         name: &str,
         desk: Arc<dyn Desk>,
         mut site: Site,
-        isolation: Isolation,
+        outputs: OutputSettings,
         drain: &Drain,
-    ) -> Endless {
+    ) -> Result<Endless> {
+        let isolation = Isolation::with_own_program(outputs)?.of_every_merge(self.isolate)?;
         site.cache.clone_from(&self.cache);
         let tally = Arc::new(Tally::default());
         let figures = WorkerFigures {
@@ -225,13 +230,14 @@ impl Crew {
             threads: self.merging.threads,
             range_bytes: self.merging.range_bytes,
             isolation: Some(isolation),
+            reread: self.reread,
             progress: ProgressView::silent(),
             drain: drain.flag.clone(),
             wasted: Arc::default(),
             next: None,
             cut: Arc::default(),
         };
-        Endless::sharing(hands, self.pool.share(), tally)
+        Ok(Endless::sharing(hands, self.pool.share(), tally))
     }
 }
 

@@ -15,7 +15,6 @@ use crate::desk::{Client, Coordinator, Coordinators, DeskError, RemoteDesk, work
 use crate::settings::Usage;
 use crate::store::Location;
 use crate::watch::jittered;
-use crate::worker::child::Isolation;
 
 /// How long it is waited for the first coordinator.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -133,8 +132,8 @@ impl Crew {
         self.board.put_up(&names, Arc::new(site.clone()));
         eprintln!("working on {} for {names}", site.root);
         let drain = Drain::follow(&self.drain);
-        let isolation = Isolation::with_own_program(desk.hello().outputs.clone())?;
-        let worker = self.worker(&names, desk.clone(), site, isolation, &drain);
+        let outputs = desk.hello().outputs.clone();
+        let worker = self.worker(&names, desk.clone(), site, outputs, &drain)?;
         let mut signs_of_life = JoinSet::new();
         signs_of_life.spawn(async move { desk.keep_alive().await });
         worker.run().await

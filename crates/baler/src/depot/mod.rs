@@ -232,6 +232,13 @@ impl Depot {
         }
     }
 
+    /// A child process asked this much more of the store.
+    pub fn charge(&self, more: &Usage) {
+        if let Self::Bucket(bucket) = self {
+            bucket.bucket().charge(more);
+        }
+    }
+
     /// What its owner should know before replaced files are deleted here.
     pub async fn warnings(&self) -> Vec<String> {
         match self {

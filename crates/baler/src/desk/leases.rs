@@ -150,6 +150,11 @@ impl Held {
         self.steps.fetch_add(1, Ordering::Relaxed);
     }
 
+    /// How often it moved.
+    pub fn steps(&self) -> u64 {
+        self.steps.load(Ordering::Relaxed)
+    }
+
     /// It read rows.
     pub fn read(&self, rows: u64) {
         self.rows.fetch_add(rows, Ordering::Relaxed);
@@ -184,7 +189,7 @@ impl Held {
     }
 
     fn stands_still(&self, stall: Duration) -> bool {
-        let steps = self.steps.load(Ordering::Relaxed);
+        let steps = self.steps();
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         if seen.0 != steps {
             *seen = (steps, Instant::now());

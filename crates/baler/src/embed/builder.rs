@@ -1,6 +1,7 @@
 //! Describes a part of a fleet, and starts it.
 
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -21,6 +22,8 @@ use crate::report::ProgressView;
 use crate::root::{Clock, Root};
 use crate::settings::{Merging, ReplacedSettings, TableSettings};
 use crate::station::{RescanSettings, Station};
+use crate::store::OutputSettings;
+use crate::worker::child::Isolation;
 use crate::worker::{Endless, Hands, Tally};
 
 /// How long a silent process keeps its leases, unless it is said otherwise.
@@ -41,6 +44,7 @@ pub struct Builder {
     merges: Merges,
     owners: Owners,
     worker: Option<Merging>,
+    isolation: Option<PathBuf>,
     lease: Duration,
     listen: Option<SocketAddr>,
     #[cfg(feature = "http")]
@@ -61,6 +65,7 @@ impl Builder {
             merges: Merges::default(),
             owners: Owners::default(),
             worker: None,
+            isolation: None,
             lease: LEASE,
             listen: None,
             #[cfg(feature = "http")]
@@ -121,6 +126,15 @@ impl Builder {
         self
     }
 
+    /// Its worker merges in child processes with a limit of memory, on Linux: what kills a merge ends a child, and counts against
+    /// the inputs. The program is a `baler`; or, for formats of one's own, one that calls
+    /// [`child::run`](crate::worker::child::run) with them when its only argument is
+    /// [`child::COMMAND`](crate::worker::child::COMMAND).
+    pub fn isolate(mut self, program: impl Into<PathBuf>) -> Self {
+        self.isolation = Some(program.into());
+        self
+    }
+
     /// How long a silent process keeps its leases; 15 s where nothing is said.
     pub fn lease(mut self, lease: Duration) -> Self {
         self.lease = lease;
@@ -165,6 +179,8 @@ impl Builder {
         if self.lease < LEASE_MIN {
             bail!("a lease must be at least 1s long");
         }
+        #[cfg(feature = "cloud")]
+        refuse_own_store(self.isolation.as_ref(), self.store.is_some())?;
         let runtime = self.runtime.clone().unwrap_or_else(Handle::current);
         // What is opened belongs to the runtime that runs it.
         let opening = runtime.spawn(self.open());
@@ -241,7 +257,10 @@ impl Builder {
         tally: &Arc<Tally>,
         board: &Board,
     ) -> Result<Endless> {
-        let offer = self.merges.offer();
+        let outputs = self.plain.as_ref().map(|(settings, _)| settings.outputs.clone());
+        let isolation = isolation(self.isolation.as_ref(), outputs.unwrap_or_default())?;
+        let mut offer = self.merges.offer();
+        offer.isolates = isolation.is_some();
         let desk = OwnDesk::new(station.root.clone(), station.watch.clone(), offer)?;
         let desk: Arc<dyn Desk> = Arc::new(desk);
         let root = station.root.site.root.to_string();
@@ -257,7 +276,8 @@ impl Builder {
             merges: self.merges.clone(),
             threads: merging.threads,
             range_bytes: merging.range_bytes,
-            isolation: None,
+            isolation,
+            reread: false,
             progress: ProgressView::silent(),
             drain: station.drain.clone(),
             wasted: Arc::default(),
@@ -280,7 +300,6 @@ impl Builder {
         board: &Arc<Board>,
     ) -> Result<(Option<SocketAddr>, tokio::task::JoinHandle<Result<()>>)> {
         use crate::api::{Api, Bearer};
-        use crate::store::OutputSettings;
         let Some(listen) = self.listen else {
             return Ok((None, run_alone(station, worker)));
         };
@@ -312,6 +331,24 @@ impl Builder {
     ) -> Result<(Option<SocketAddr>, tokio::task::JoinHandle<Result<()>>)> {
         Ok((self.listen, run_alone(station, worker)))
     }
+}
+
+/// A child process cannot reach a store that only this program holds.
+#[cfg(feature = "cloud")]
+pub(super) fn refuse_own_store(isolation: Option<&PathBuf>, own_store: bool) -> Result<()> {
+    match isolation.is_some() && own_store {
+        true => bail!(
+            "a child process cannot reach a store that this program brought: leave out `isolate`, or give the root's URL"
+        ),
+        false => Ok(()),
+    }
+}
+
+/// Every merge in a child that runs this program, if one was named.
+pub(super) fn isolation(program: Option<&PathBuf>, outputs: OutputSettings) -> Result<Option<Isolation>> {
+    let isolation = program.map(|program| Isolation::with_program(program.clone(), outputs));
+    let isolation = isolation.map(|isolation| isolation.of_every_merge(true));
+    Ok(isolation.transpose()?)
 }
 
 /// There is nobody to answer.

@@ -1,5 +1,6 @@
 //! A worker in a process of its own: it keeps nothing, asks a coordinator, and may be killed at any moment.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -7,6 +8,9 @@ use anyhow::{Context, Result};
 use tokio::runtime::Handle;
 use tokio::task::JoinHandle;
 
+use super::builder::isolation;
+#[cfg(feature = "cloud")]
+use super::builder::refuse_own_store;
 use super::located;
 use crate::desk::{RemoteDesk, worker_name};
 use crate::merge::{Merge, Merges};
@@ -33,6 +37,7 @@ impl RemoteWorker {
             store: None,
             merges: Merges::default(),
             merging: None,
+            isolation: None,
             runtime: None,
         }
     }
@@ -65,6 +70,7 @@ pub struct RemoteWorkerBuilder {
     store: Option<Arc<dyn object_store::ObjectStore>>,
     merges: Merges,
     merging: Option<Merging>,
+    isolation: Option<PathBuf>,
     runtime: Option<Handle>,
 }
 
@@ -100,6 +106,12 @@ impl RemoteWorkerBuilder {
         self
     }
 
+    /// It merges in child processes with a limit of memory, as [`Builder::isolate`](super::Builder::isolate) says.
+    pub fn isolate(mut self, program: impl Into<PathBuf>) -> Self {
+        self.isolation = Some(program.into());
+        self
+    }
+
     /// It runs on this runtime; where nothing is said, on the one that starts it.
     pub fn runtime(mut self, runtime: Handle) -> Self {
         self.runtime = Some(runtime);
@@ -113,12 +125,15 @@ impl RemoteWorkerBuilder {
     }
 
     async fn begin(self) -> Result<RemoteWorker> {
+        #[cfg(feature = "cloud")]
+        refuse_own_store(self.isolation.as_ref(), self.store.is_some())?;
         let merging = match self.merging {
             Some(merging) => merging,
             None => Merging::of_this_machine()?,
         };
         let token = self.token.as_deref();
-        let offer = self.merges.offer();
+        let mut offer = self.merges.offer();
+        offer.isolates = self.isolation.is_some();
         let desk = RemoteDesk::connect(&self.coordinators, token, worker_name(), offer);
         let desk = Arc::new(desk.await?);
         let location = located(
@@ -128,6 +143,7 @@ impl RemoteWorkerBuilder {
         )?;
         let site = desk.find_site(Some(&location)).await?;
         desk.works_in(site.clone());
+        let isolation = isolation(self.isolation.as_ref(), desk.hello().outputs.clone())?;
         let (tally, drain): (Arc<Tally>, Arc<AtomicBool>) = Default::default();
         let hands = Hands {
             desk: desk.clone(),
@@ -135,7 +151,8 @@ impl RemoteWorkerBuilder {
             merges: self.merges,
             threads: merging.threads,
             range_bytes: merging.range_bytes,
-            isolation: None,
+            isolation,
+            reread: false,
             progress: ProgressView::silent(),
             drain: drain.clone(),
             wasted: Arc::default(),

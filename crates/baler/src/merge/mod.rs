@@ -49,6 +49,13 @@ pub trait Merge: fmt::Debug + Send + Sync {
 
     /// Merges the rows of one range of a job. All outputs are finished when it returns.
     fn merge(&self, work: &Work<'_>) -> Result<Merged, MergeFault>;
+
+    /// Reads an output back: how many rows it holds, and their digest; or why it cannot be read. None where the format cannot
+    /// tell: then its bytes alone are compared with what was written.
+    fn reread(&self, output: &Arc<dyn Input>, memory_bytes: u64) -> Option<Result<(u64, Digest), String>> {
+        let _ = (output, memory_bytes);
+        None
+    }
 }
 
 /// A range to merge, and what to do it with.
@@ -64,6 +71,8 @@ pub struct Work<'a> {
     pub threads: usize,
     /// Memory that it may use.
     pub memory_bytes: u64,
+    /// Outputs will be read back, so that every row must stand in the digest of its output: none may be copied as bytes.
+    pub reread: bool,
     pub(crate) bench: &'a dyn Bench,
 }
 

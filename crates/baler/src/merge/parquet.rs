@@ -8,7 +8,7 @@ use baler_core::job::{Copied, Dropped, InputRead, Job};
 use baler_core::positions::Positions;
 use baler_core::table::MergeSpec;
 use baler_journal::host;
-use baler_merge::{Budget, MergeError, OutputSink, Progress, Report};
+use baler_merge::{Budget, MergeError, OutputSink, Progress, Report, Unwatched};
 
 use super::{Merge, MergeFault, Merged, Work, Written};
 use crate::depot::{Input, Output};
@@ -38,10 +38,14 @@ impl Merge for ParquetMerge {
             memory_bytes: work.memory_bytes,
             threads: work.threads,
         };
+        let spec = baler_merge::MergeSpec {
+            decode_all: work.reread,
+            ..spec::for_engine(work.job)
+        };
         let merge = || {
             baler_merge::merge_range(
                 &for_engine(work.inputs),
-                &spec::for_engine(work.job),
+                &spec,
                 &spec::span_for_engine(work.span),
                 budget,
                 spill.path(),
@@ -51,6 +55,19 @@ impl Merge for ParquetMerge {
         };
         let report = in_turn(merge)?;
         Ok(merged(&report))
+    }
+
+    fn reread(&self, output: &Arc<dyn Input>, memory_bytes: u64) -> Option<Result<(u64, Digest), String>> {
+        let budget = Budget {
+            memory_bytes,
+            threads: 1,
+        };
+        let output = spec::input_for_engine(output.clone());
+        let found = in_turn(|| baler_merge::digest_of(&output, budget, &Unwatched));
+        Some(match found {
+            Ok((rows, digest)) => Ok((rows, spec::digest_of(digest))),
+            Err(error) => Err(error.to_string()),
+        })
     }
 }
 

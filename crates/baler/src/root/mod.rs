@@ -106,6 +106,19 @@ impl Root {
         Self::open_known(location, Access::ReadWrite, &TableSettings::unsaid()).await
     }
 
+    /// The depots of a root for one who merges there and was told what: nothing is asked of its journal.
+    pub fn site_to_merge(
+        root: &Location,
+        source: Option<&Location>,
+        outputs: OutputSettings,
+    ) -> Result<Site> {
+        let mut settings = TableSettings::unsaid();
+        settings.outputs = outputs;
+        let source = source.map(|source| siting::open(source, Place::Source, &settings));
+        let root = siting::open(root, Place::Root, &settings)?;
+        Ok(Site::new(root, source.transpose()?))
+    }
+
     /// Opens a root for one who merges in it and asks others about its state.
     pub async fn open_to_merge(location: &Location, outputs: OutputSettings) -> Result<Self> {
         let mut settings = TableSettings::unsaid();

@@ -4,7 +4,7 @@
 mod flags;
 
 use baler_core::limits;
-use baler_core::table::{MergeSpec, Rule, SortColumn};
+use baler_core::table::{MergeSpec, Rule, SortColumn, Verify};
 use baler_core::time::Millis;
 
 /// Files below this are not worth having.
@@ -21,6 +21,8 @@ pub struct MergeSettings {
     pub(super) target_bytes: Option<u64>,
     /// How long replaced files stay.
     pub(super) grace: Option<Millis>,
+    /// What is asked of outputs before they count.
+    pub(super) verify: Option<Verify>,
 }
 
 impl MergeSettings {
@@ -30,6 +32,7 @@ impl MergeSettings {
             sort: self.sort.clone().unwrap_or_default(),
             rule: self.rule.clone().unwrap_or_default(),
             target_bytes: self.target_bytes.unwrap_or(limits::TARGET_BYTES_DEFAULT),
+            verify: self.verify.unwrap_or_default(),
             ..MergeSpec::default()
         }
     }
@@ -40,6 +43,7 @@ impl MergeSettings {
             sort: self.sort.clone().unwrap_or_else(|| known.sort.clone()),
             rule: self.rule.clone().unwrap_or_else(|| known.rule.clone()),
             target_bytes: self.target_bytes.unwrap_or(known.target_bytes),
+            verify: self.verify.unwrap_or(known.verify),
             ..known.clone()
         }
     }
@@ -54,6 +58,7 @@ impl MergeSettings {
                 ..
             } => Some("--target-size"),
             Self { grace: Some(_), .. } => Some("--grace"),
+            Self { verify: Some(_), .. } => Some("--verify"),
             _ => None,
         }
     }

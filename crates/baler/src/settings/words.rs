@@ -64,6 +64,7 @@ pub fn describe_table(spec: &TableSpec) -> String {
     let across = spec.cross_shard_from;
     words.extend(across.map(|level| format!("merged across shards from level {}", level.0)));
     words.extend(describe_policy(&spec.policy));
+    words.extend((!merge.verify.is_none()).then(|| "what is written is read back".to_owned()));
     words.join("; ")
 }
 

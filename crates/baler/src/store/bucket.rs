@@ -108,6 +108,11 @@ impl Bucket {
         self.0.shared.meter.usage()
     }
 
+    /// A child process asked this much more.
+    pub fn charge(&self, more: &Usage) {
+        self.0.shared.meter.add(more);
+    }
+
     /// Which version of an object is there; `None` only if there is none. That the bucket is missing, or that the
     /// question is not allowed, is an error.
     pub async fn identity(&self, path: &str) -> Result<Option<Identity>, StoreError> {

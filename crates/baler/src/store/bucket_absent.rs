@@ -59,6 +59,11 @@ impl Bucket {
         match self.0 {}
     }
 
+    /// A child process asked this much more.
+    pub fn charge(&self, _: &Usage) {
+        match self.0 {}
+    }
+
     /// Ends incomplete uploads.
     pub async fn abort_uploads(&self, _: &str) -> Result<u64, StoreError> {
         match self.0 {}

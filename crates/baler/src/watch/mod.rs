@@ -35,7 +35,21 @@ use crate::root::Root;
 use remote::Remote;
 
 /// An attempt that has moved nothing for this long is given back. Opening a file, a row and a byte are moves.
-pub const STALL: Duration = Duration::from_secs(600);
+const STALL: Duration = Duration::from_secs(600);
+
+/// How long an attempt may move nothing.
+#[cfg(not(debug_assertions))]
+pub fn stall() -> Duration {
+    STALL
+}
+
+/// How long an attempt may move nothing. Tests need not wait so long.
+#[cfg(debug_assertions)]
+pub fn stall() -> Duration {
+    let asked = std::env::var("BALER_TEST_STALL_MS").ok();
+    let asked = asked.and_then(|millis| millis.parse().ok());
+    asked.map_or(STALL, Duration::from_millis)
+}
 
 /// This process as a watcher.
 #[derive(Debug)]
@@ -135,7 +149,7 @@ impl Watch {
             if let Err(error) = self.beat().await {
                 tracing::warn!("no sign of life could be given: {error:#}");
             }
-            self.leases.end_stalled(STALL);
+            self.leases.end_stalled(stall());
         }
     }
 

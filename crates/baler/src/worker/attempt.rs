@@ -9,10 +9,12 @@ use anyhow::anyhow;
 use baler_core::event::{Quarantined, ReleaseReason};
 use baler_core::file::Identity;
 use baler_core::ids::RangeId;
-use baler_core::job::{Finished, JobSummary, Range};
+use baler_core::job::{Finished, JobSummary};
 use baler_core::request::{Finish, Grant, Refusal, Reply};
+use baler_core::table::Verify;
 use tokio::time::timeout;
 
+use super::child::Isolation;
 use super::cutting;
 use super::engine::{self, MergeEnd};
 use super::hands::Hands;
@@ -22,6 +24,7 @@ use super::publishing;
 use crate::cache::{Key, Spools};
 use crate::depot::Depot;
 use crate::desk::{Assignment, DeskError, End, Held, Holding, Phase, Word};
+use crate::report::ProgressView;
 
 /// How long a merge that is to stop is waited for. One that hangs is left behind: it counts for nothing any more.
 const STOP_PATIENCE: Duration = Duration::from_secs(5);
@@ -94,12 +97,7 @@ impl Attempt {
         if ranges < 2 {
             return Ok(None);
         }
-        let held = self.held().clone();
-        let step = || held.step();
-        let edges = match self
-            .unless_ended(cutting::edges(self.order(), ranges, &step))
-            .await
-        {
+        let edges = match self.unless_ended(self.edges(ranges)).await {
             Some(Ok(edges)) => edges,
             Some(Err(ending)) => return Ok(Some(ending)),
             None => return Ok(Some(MergeEnd::Stopped)),
@@ -124,13 +122,31 @@ impl Attempt {
         }
     }
 
+    async fn edges(&self, ranges: usize) -> Result<Vec<Vec<u8>>, MergeEnd> {
+        match self.isolation() {
+            Some(isolation) => {
+                let meter = self.meter(ProgressView::silent());
+                isolation.edges(self.order(), ranges, meter).await
+            }
+            None => cutting::edges(self.order(), ranges, &|| self.held().step()).await,
+        }
+    }
+
+    fn meter(&self, progress: ProgressView) -> Arc<Meter> {
+        let (drain, held) = (self.hands.drain.clone(), self.held().clone());
+        Arc::new(Meter::new(progress, self.grant(), drain, held))
+    }
+
+    /// How to merge in a child, if that is what is to be done.
+    fn isolation(&self) -> Option<&Isolation> {
+        let range = self.grant().job.range(self.grant().range);
+        let alone = range.is_some_and(|range| range.alone);
+        let isolation = self.hands.isolation.as_ref();
+        isolation.filter(|isolation| alone || isolation.is_of_every_merge())
+    }
+
     async fn merge(self) -> Result<Outcome, DeskError> {
-        let meter = Arc::new(Meter::new(
-            self.hands.progress.clone(),
-            self.grant(),
-            self.hands.drain.clone(),
-            self.held().clone(),
-        ));
+        let meter = self.meter(self.hands.progress.clone());
         let ending = self.merge_until_ended(meter.clone()).await;
         self.held().enter(Phase::Finishing);
         let outcome = self.tell(ending).await?;
@@ -151,9 +167,7 @@ impl Attempt {
 
     /// An attempt that is to end is told so through the meter. Where it does not hear it, nobody waits for it.
     async fn merge_until_ended(&self, meter: Arc<Meter>) -> MergeEnd {
-        let alone = |range: &Range| range.alone;
-        let alone = self.grant().job.range(self.grant().range).is_some_and(alone);
-        let ended = match self.hands.isolation.as_ref().filter(|_| alone) {
+        let ended = match self.isolation() {
             Some(isolation) => self.unless_ended(isolation.merge(self.order(), meter)).await,
             None => self.unless_ended(engine::merge(self.order(), meter)).await,
         };
@@ -179,6 +193,7 @@ impl Attempt {
             merge: self.hands.merges.of(self.grant().job.merge.format()),
             threads: self.hands.threads,
             memory_bytes: self.memory.bytes(),
+            reread: self.hands.reread || self.grant().job.merge.verify == Verify::Reread,
             spools: self.spools.clone(),
         }
     }

@@ -450,6 +450,7 @@ mod tests {
             threads: 1,
             range_bytes: 1 << 30,
             isolation: None,
+            reread: false,
             progress: ProgressView::silent(),
             drain: Arc::default(),
             wasted: Arc::default(),

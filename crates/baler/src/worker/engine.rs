@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
 
 use super::bench::AttemptBench;
 use super::meter::Meter;
+use super::rereading;
 use crate::cache::Spools;
 use crate::depot::{Depot, DepotError, Input, InputError};
 use crate::desk::Phase;
@@ -31,6 +32,8 @@ pub(super) struct Order {
     pub(super) merge: Arc<dyn Merge>,
     pub(super) threads: usize,
     pub(super) memory_bytes: u64,
+    /// Whether outputs are read back before they count.
+    pub(super) reread: bool,
     /// Outputs on their way into the cache.
     pub(super) spools: Arc<Spools>,
 }
@@ -93,11 +96,11 @@ pub(super) async fn merge(order: Order, meter: Arc<Meter>) -> MergeEnd {
     meter.enter(Phase::Merging);
     let order = Arc::new(order);
     let merging = {
-        let order = order.clone();
+        let (order, meter) = (order.clone(), meter.clone());
         host::blocking(move || merge_opened(&order, &inputs, &meter))
     };
     match merging.await {
-        Ok(Ok(merged)) => after_merge(&order, merged).await,
+        Ok(Ok(merged)) => after_merge(&order, merged, &meter).await,
         Ok(Err(error)) => blame(&order, error).await,
         Err(panic) => panicked(&panic),
     }
@@ -120,8 +123,6 @@ pub(super) async fn open_inputs(
     let mut changed = Vec::new();
     for file in &order.grant.job.inputs {
         step();
-        #[cfg(debug_assertions)]
-        super::hook::die_of(&file.path);
         match order.site.depot_of(&file.path).open_input(file).await {
             Ok(input) => inputs.push(order.site.cached(file, input)),
             Err(InputError::Gone { .. } | InputError::Changed { .. }) => {
@@ -141,6 +142,8 @@ fn merge_opened(
     inputs: &[Arc<dyn Input>],
     meter: &Arc<Meter>,
 ) -> Result<Merged, MergeFault> {
+    #[cfg(debug_assertions)]
+    super::hook::harm_by(&order.grant.job);
     let bench = AttemptBench::new(order.clone(), meter.clone());
     order.merge.merge(&Work {
         job: &order.grant.job,
@@ -150,13 +153,19 @@ fn merge_opened(
         memory_bytes: order
             .memory_bytes
             .saturating_sub(order.site.root.output_bytes_held()),
+        reread: order.reread,
         bench: &bench,
     })
 }
 
 /// The inputs are looked at only now, so that nothing that changed during the merge goes unseen. While other ranges are
 /// to come it would be too early: one look after the last of them says it for all.
-async fn after_merge(order: &Order, merged: Merged) -> MergeEnd {
+async fn after_merge(order: &Arc<Order>, merged: Merged, meter: &Meter) -> MergeEnd {
+    if order.reread
+        && let Err(ending) = rereading::check_all(order, &merged.outputs, meter).await
+    {
+        return ending;
+    }
     let inputs_now = match order.is_last() {
         true => look_again(order).await.map(Some),
         false => Ok(None),
@@ -177,7 +186,7 @@ pub(super) async fn look_again(order: &Order) -> Result<Vec<Option<Identity>>, M
 }
 
 /// Nobody's fault but the place's.
-fn fault(depot: &Depot, error: String) -> MergeEnd {
+pub(super) fn fault(depot: &Depot, error: String) -> MergeEnd {
     match depot {
         Depot::Folder(_) => MergeEnd::NodeFault(error),
         Depot::Bucket(_) => MergeEnd::StoreFault(error),

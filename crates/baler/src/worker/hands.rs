@@ -39,6 +39,8 @@ pub struct Hands {
     pub range_bytes: u64,
     /// How it merges what may kill whoever does; without it, such ranges are for others.
     pub isolation: Option<Isolation>,
+    /// Outputs are read back also where their table does not ask for it.
+    pub reread: bool,
     /// Shows how far it is.
     pub progress: ProgressView,
     /// Once set, attempts end soon and give back what is not finished.

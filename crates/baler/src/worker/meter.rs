@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use baler_core::request::Grant;
 
-use crate::desk::{Held, Phase, Progress as Told};
+use crate::desk::{End, Held, Phase, Progress as Told};
 use crate::report::ProgressView;
 
 /// One merge's share of the progress that is shown, in bytes of its inputs.
@@ -105,6 +105,11 @@ impl Meter {
         self.held.read(rows);
         let share = u128::from(self.bytes) * u128::from(rows) / u128::from(self.rows.max(1)) / 2;
         self.show(u64::try_from(share).unwrap_or(u64::MAX));
+    }
+
+    /// Whether it is to stop because it moved nothing for too long.
+    pub(super) fn is_stalled(&self) -> bool {
+        self.held.ended() == Some(End::Stalled)
     }
 
     /// Whether to stop.

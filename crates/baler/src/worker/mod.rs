@@ -13,6 +13,7 @@ mod hook;
 mod memory;
 mod meter;
 mod publishing;
+mod rereading;
 mod slots;
 
 use std::sync::Arc;
@@ -97,6 +98,7 @@ impl Worker {
             threads: settings.threads,
             range_bytes: settings.range_bytes,
             isolation: settings.isolation.clone(),
+            reread: false,
             progress,
             drain,
             wasted: Arc::default(),

@@ -11,7 +11,13 @@ mod caching;
 mod command_line;
 mod compaction;
 #[cfg(feature = "http")]
+mod damage;
+#[cfg(feature = "http")]
 mod fleet;
+#[cfg(feature = "http")]
+mod hostile;
+#[cfg(feature = "http")]
+mod isolation;
 mod keys;
 mod kills;
 mod ledger;

@@ -10,7 +10,7 @@ use tokio::time::{Instant, MissedTickBehavior};
 use super::RemoteDesk;
 use crate::desk::protocol::{self, RenewAnswer, RenewAsk};
 use crate::desk::{Desk, DeskError, End, Held};
-use crate::watch::{STALL, Verdict};
+use crate::watch::{Verdict, stall};
 
 impl RemoteDesk {
     /// Renews at a third of the lease time, for as long as it is polled.
@@ -19,7 +19,7 @@ impl RemoteDesk {
         ticker.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
             ticker.tick().await;
-            self.leases().end_stalled(STALL);
+            self.leases().end_stalled(stall());
             self.renew_all().await;
         }
     }

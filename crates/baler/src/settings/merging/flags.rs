@@ -6,7 +6,7 @@ use std::sync::Arc;
 use baler_core::table::{Rule, SortColumn};
 
 use super::{MergeSettings, TARGET_BYTES_MIN};
-use crate::cli::MergeArgs;
+use crate::cli::{MergeArgs, VerifyArg};
 use crate::settings::{Usage, millis};
 
 impl MergeSettings {
@@ -31,6 +31,7 @@ impl MergeSettings {
             rule,
             target_bytes,
             grace,
+            verify: args.verify.map(VerifyArg::said),
         })
     }
 }

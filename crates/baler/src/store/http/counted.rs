@@ -21,6 +21,11 @@ impl Meter {
         self.lock().clone()
     }
 
+    /// Somebody else asked this much more on this one's behalf.
+    pub(in crate::store) fn add(&self, more: &Usage) {
+        self.lock().add(more);
+    }
+
     pub(super) fn throttled(&self) {
         self.lock().throttled += 1;
     }

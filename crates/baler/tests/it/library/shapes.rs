@@ -282,3 +282,33 @@ fn what_cannot_be_started_says_why() {
         assert!(nothing.unwrap_err().to_string().contains("not a Baler root"));
     });
 }
+
+#[test]
+fn an_embedded_worker_merges_in_children() {
+    run(async {
+        let root = tempfile::tempdir().unwrap();
+        let writer = part(root.path()).worker(merging());
+        let writer = writer.isolate(env!("CARGO_BIN_EXE_baler")).start().await.unwrap();
+        write(&writer, root.path(), 0..FILES).await;
+        settled(&writer, root.path(), FILES).await;
+        assert!(committed(&[&writer]) > 0);
+        writer.stop().await.unwrap();
+    });
+}
+
+#[test]
+fn a_remote_worker_merges_in_children() {
+    run(async {
+        let root = tempfile::tempdir().unwrap();
+        let listen = "127.0.0.1:0".parse().unwrap();
+        let writer = part(root.path()).listen(listen).start().await.unwrap();
+        let url = writer.url().unwrap();
+        let worker = RemoteWorker::builder([url.as_str()]).merging(merging());
+        let worker = worker.isolate(env!("CARGO_BIN_EXE_baler")).start().await.unwrap();
+        write(&writer, root.path(), 0..FILES).await;
+        settled(&writer, root.path(), FILES).await;
+        assert!(worker.tally().committed.load(Ordering::Relaxed) > 0);
+        worker.stop().await.unwrap();
+        writer.stop().await.unwrap();
+    });
+}

@@ -56,6 +56,39 @@ async fn requests_of_a_compaction_are_few_and_an_idle_root_costs_nothing() {
     assert_eq!(proxy.take_exchanges(), [], "an idle root is left alone");
 }
 
+/// Trap: what a child process asks of the store is on nobody's bill.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_a_child_asks_of_the_store_is_on_its_parents_bill() {
+    let Some(server) = shared_seaweed().await else {
+        return;
+    };
+    let proxy = FaultProxy::start(server.s3()).await.unwrap();
+    let mut bills = Vec::new();
+    for args in [&["--sort-by", "key"][..], &["--sort-by", "key", "--isolate"]] {
+        let bucket = server.new_bucket().await.unwrap();
+        let watched = Place::in_bucket("SeaweedFS behind a proxy", proxy.s3(), &bucket);
+        watched.write_many("data", 1, 20, 20).await;
+        proxy.take_exchanges();
+        let run = watched.compact("data", args);
+        assert_eq!((run.code, run.number("files_after")), (0, 1), "{run:?}");
+        let seen = proxy.take_exchanges().len() as u64;
+        let cost = run.json()["cost"]["by_purpose"].clone();
+        assert_eq!(cost["input"]["get"], 20, "{args:?}: {cost}");
+        assert_eq!(cost["output"]["put"], 1, "{args:?}: {cost}");
+        bills.push((seen, cost["head"].clone()));
+    }
+    println!("figure: 20 files take so many requests, and with --isolate: {bills:?}");
+    let [(plain, heads), (isolated, heads_of_child)] = &bills[..] else {
+        panic!("{bills:?}");
+    };
+    assert_eq!(heads, heads_of_child);
+    // Whoever makes a root races a few more or fewer for the probe.
+    assert!(
+        *isolated <= plain + 10,
+        "a child asks for more: {plain} and {isolated}"
+    );
+}
+
 /// Requests by what they were for and what they are.
 #[derive(Default)]
 struct Tally(BTreeMap<(&'static str, Kind), u64>);
