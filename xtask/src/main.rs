@@ -22,6 +22,7 @@ mod bench;
 mod deny;
 mod examples;
 mod fix;
+mod fuzz;
 mod model;
 mod sim;
 mod soak;
@@ -86,6 +87,12 @@ const CHORES: &[Chore] = &[
         about: "the tests at their whole length; writes docs/soak.md",
         help: soak::HELP,
         run: soak::run,
+    },
+    Chore {
+        name: "fuzz",
+        about: "mutates what comes from strangers, in bounded time; writes to docs/proof.md with --write",
+        help: fuzz::HELP,
+        run: fuzz::run,
     },
     Chore {
         name: "bench",
