@@ -26,7 +26,7 @@ fn parse(mut words: impl Iterator<Item = String>) -> Result<Args, String> {
     let mut args = Args {
         seed: None,
         from: 0,
-        seeds: 100,
+        seeds: 300,
         threads: 2,
         twice: 20,
         without: BTreeSet::new(),
