@@ -31,7 +31,7 @@ pub(crate) fn parse(bytes: &[u8]) -> Option<Vec<Known>> {
     let body = &text[..text.rfind("# ")?];
     let (rows, sum) = text[body.len()..]
         .strip_prefix("# ")?
-        .trim_end()
+        .strip_suffix('\n')?
         .split_once(' ')?;
     let lines: Vec<Known> = body.lines().map(line).collect::<Option<_>>()?;
     let whole = rows.parse() == Ok(lines.len()) && sum == format!("{:016x}", xxh3_64(body.as_bytes()));

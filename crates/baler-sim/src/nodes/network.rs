@@ -24,7 +24,10 @@ use crate::world::World;
 
 /// Who listens.
 #[derive(Default)]
-pub(crate) struct Network(Mutex<Vec<Option<(Arc<Life>, Router)>>>);
+pub(crate) struct Network(Mutex<Vec<Option<Door>>>);
+
+/// Where a coordinator that lives is reached.
+type Door = (Arc<Life>, Router);
 
 impl fmt::Debug for Network {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -32,6 +32,7 @@ fn offer() -> Offer {
 
 fn endless(birth: &Birth, desk: Arc<dyn Desk>, site: Site) -> Endless {
     let hands = Hands {
+        reread: false,
         desk,
         site,
         merges: merges(),
