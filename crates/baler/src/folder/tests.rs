@@ -36,14 +36,20 @@ pub(super) fn ran_as_ordinary_user(test: &str) -> bool {
     fs::set_permissions(dir.path(), fs::Permissions::from_mode(0o755)).unwrap();
     let copy = dir.path().join("test");
     fs::copy(std::env::current_exe().unwrap(), &copy).unwrap();
-    let output = Command::new(&copy)
-        .args(["--exact", test, "--nocapture"])
-        .current_dir("/")
-        .env_remove("TMPDIR")
-        .uid(NOBODY)
-        .gid(NOBODY)
-        .output()
-        .unwrap();
+    let run = || {
+        let mut command = Command::new(&copy);
+        command.args(["--exact", test, "--nocapture"]).current_dir("/");
+        command.env_remove("TMPDIR").uid(NOBODY).gid(NOBODY).output()
+    };
+    // A process that another test began while the copy was written has it open until it runs something else.
+    let busy =
+        |run: &io::Result<_>| matches!(run, Err(error) if error.kind() == io::ErrorKind::ExecutableFileBusy);
+    let mut output = run();
+    while busy(&output) {
+        std::thread::sleep(std::time::Duration::from_millis(20));
+        output = run();
+    }
+    let output = output.unwrap();
     let text = String::from_utf8_lossy(&output.stdout);
     assert!(output.status.success() && text.contains("1 passed"), "{text}");
     true
