@@ -20,6 +20,7 @@ pub(crate) fn run(args: &[String]) -> Result<()> {
     let mut steps = Steps::default();
     run_steps(&workspace, &mut steps);
     steps.run("clippy", || clippy(&workspace));
+    steps.run("clippy without default features", || lean::clippy(&workspace));
     steps.finish()
 }
 

@@ -223,6 +223,24 @@ pub struct File {
 }
 
 impl File {
+    /// A file that somebody else wrote, as it is found: in the partition of its folder, with nothing known of it but its rows.
+    pub fn found(path: FilePath, identity: Identity, rows: u64) -> Self {
+        Self {
+            partition: Partition::from(path.folder()),
+            path,
+            identity,
+            level: Level(0),
+            rows,
+            keys: None,
+            times: None,
+            digest: None,
+            checksum: None,
+            origin: Origin::Foreign,
+            added: Sequence(0),
+            apart: None,
+        }
+    }
+
     /// Length of the object.
     pub fn bytes(&self) -> u64 {
         self.identity.bytes

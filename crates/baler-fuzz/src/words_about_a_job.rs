@@ -5,8 +5,8 @@ use std::sync::Arc;
 use baler::desk::protocol::{PollAsk, RenewAsk};
 use baler::desk::{Offer, Progress, Spent, Word};
 use baler_core::event::{Event, ReleaseReason};
-use baler_core::file::{Digest, File, FilePath, Identity, Level, Origin};
-use baler_core::ids::{JournalId, Partition, Sequence, TableName, WatcherId, WorkerId};
+use baler_core::file::{Digest, File, FilePath, Identity};
+use baler_core::ids::{JournalId, Sequence, TableName, WatcherId, WorkerId};
 use baler_core::job::{Finished, InputRead, Job, Output};
 use baler_core::names::Attempt;
 use baler_core::request::{Finish, Memory, Poll, Request, Scope};
@@ -182,22 +182,11 @@ fn spec(catalog: Catalog) -> TableSpec {
 }
 
 fn file(table: &str, number: u32) -> Arc<File> {
-    Arc::new(File {
-        path: FilePath::in_root(format!("{table}-{number}.parquet")),
-        identity: Identity {
-            tag: "1".into(),
-            bytes: 100,
-            modified: StoreTime { unix_ms: 7 },
-        },
-        partition: Partition::from(""),
-        level: Level(0),
-        rows: ROWS,
-        keys: None,
-        times: None,
-        digest: None,
-        checksum: None,
-        origin: Origin::default(),
-        added: Sequence(0),
-        apart: None,
-    })
+    let identity = Identity {
+        tag: "1".into(),
+        bytes: 100,
+        modified: StoreTime { unix_ms: 7 },
+    };
+    let path = FilePath::in_root(format!("{table}-{number}.parquet"));
+    Arc::new(File::found(path, identity, ROWS))
 }

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use baler_core::file::{File, FilePath, Level, Origin};
-use baler_core::ids::{JobId, JournalId, Partition, Sequence, TableName, Token};
+use baler_core::file::{File, FilePath};
+use baler_core::ids::{JobId, JournalId, Sequence, TableName, Token};
 use baler_core::table::{Catalog, MergeSpec, Policy, Replaced, Rewritten, TableSpec};
 use baler_core::time::Millis;
 use baler_core::{Batch, Event, State, apply};
@@ -191,18 +191,6 @@ pub(crate) fn file_of(partition: u8, rows: Rows) -> Arc<File> {
 
 /// The same, for what lies there now.
 pub(crate) fn found(path: &FilePath, object: &Object) -> Arc<File> {
-    Arc::new(File {
-        path: path.clone(),
-        identity: object.identity.clone(),
-        partition: Partition::from(path.folder()),
-        level: Level(0),
-        rows: u64::from(object.rows.count_ones()),
-        keys: None,
-        times: None,
-        digest: None,
-        checksum: None,
-        origin: Origin::Foreign,
-        added: Sequence(0),
-        apart: None,
-    })
+    let rows = u64::from(object.rows.count_ones());
+    Arc::new(File::found(path.clone(), object.identity.clone(), rows))
 }

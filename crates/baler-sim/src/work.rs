@@ -8,8 +8,8 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use baler::root::Root;
 use baler::upkeep;
-use baler_core::file::{File, FilePath, KeyRange, Level, Origin};
-use baler_core::ids::{Partition, Sequence, TableName};
+use baler_core::file::{File, FilePath, KeyRange};
+use baler_core::ids::{Partition, TableName};
 use baler_core::request::{Reply, Request};
 use baler_core::time::{Millis, RowTime, TimeRange};
 use bytes::Bytes;
@@ -161,22 +161,15 @@ async fn offer(root: &Root, written: &Written) -> Result<Reply> {
     let identity = root.site.root.identity_now(&path).await?;
     let bound = |row: Option<&Known>| row.map(|(key, _, _)| Bytes::from(key.clone()).to_vec().into());
     let keys = bound(written.rows.first()).zip(bound(written.rows.last()));
+    let found = File::found(path, identity.context("it is gone")?, written.rows.len() as u64);
     let file = File {
-        path,
-        identity: identity.context("it is gone")?,
         partition: Partition::from(written.partition.as_str()),
-        level: Level(0),
-        rows: written.rows.len() as u64,
         keys: keys.map(|(min, max)| KeyRange { min, max }),
         times: written.newest.map(|unix_ms| TimeRange {
             min: RowTime { unix_ms },
             max: RowTime { unix_ms },
         }),
-        digest: None,
-        checksum: None,
-        origin: Origin::Foreign,
-        added: Sequence(0),
-        apart: None,
+        ..found
     };
     let request = Request::AddFiles {
         table: TableName::from(TABLE),

@@ -3,8 +3,8 @@
 use std::io;
 use std::sync::Arc;
 
-use baler_core::file::{Digest, File, FilePath, Identity, KeyRange, Level, Origin};
-use baler_core::ids::{Partition, Sequence};
+use baler_core::file::{Digest, File, FilePath, Identity, KeyRange};
+use baler_core::ids::Partition;
 use baler_core::job::{Dropped, Edge, Job, Span};
 use baler_core::table::{Codec, MergeSpec, Rule, SortColumn, TableSpec};
 use baler_core::time::{RowTime, TimeRange};
@@ -178,17 +178,9 @@ impl baler_merge::Input for EngineInput {
 pub fn foreign_file(path: FilePath, identity: Identity, partition: Partition, facts: &Facts) -> File {
     File {
         partition,
-        path,
-        identity,
-        level: Level(0),
-        rows: facts.rows,
         keys: facts.keys.as_ref().map(key_range_of),
         times: facts.times.map(times_of),
-        digest: None,
-        checksum: None,
-        origin: Origin::Foreign,
-        added: Sequence(0),
-        apart: None,
+        ..File::found(path, identity, facts.rows)
     }
 }
 

@@ -156,26 +156,19 @@ impl fmt::Debug for World {
 
 /// A file at level 0.
 pub(super) fn file(name: &str, bytes: u64, keys: Option<(u64, u64)>) -> File {
+    let identity = Identity {
+        tag: "".into(),
+        bytes,
+        modified: StoreTime::default(),
+    };
     File {
-        path: FilePath::in_root(name),
-        identity: Identity {
-            tag: "".into(),
-            bytes,
-            modified: StoreTime::default(),
-        },
         partition: "".into(),
-        level: Level(0),
-        rows: bytes,
         keys: keys.map(|(min, max)| KeyRange {
             min: min.to_be_bytes().into(),
             max: max.to_be_bytes().into(),
         }),
-        times: None,
-        digest: None,
-        checksum: None,
-        origin: Origin::Foreign,
         added: Sequence(1),
-        apart: None,
+        ..File::found(FilePath::in_root(name), identity, bytes)
     }
 }
 

@@ -11,7 +11,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use baler_core::file::{File, FilePath, Identity, Level, Origin};
+use baler_core::file::{File, FilePath, Identity};
 use baler_core::ids::{JournalId, Partition, Sequence, TableName, WatcherId, WorkerId};
 use baler_core::request::{Poll, Reply, Request, Scope};
 use baler_core::state::State;
@@ -164,28 +164,18 @@ pub fn create_table(name: &str, grace_secs: u64) -> Request {
 
 /// Offers a file.
 pub fn add_file(table: &str, path: &str, evidence: Sequence) -> Request {
-    let file = File {
-        path: FilePath::in_root(path),
-        identity: Identity {
-            tag: "1".into(),
-            bytes: 100,
-            modified: StoreTime { unix_ms: 1 },
-        },
-        partition: Partition::from(""),
-        level: Level(0),
-        rows: 10,
-        keys: None,
-        times: None,
-        digest: None,
-        checksum: None,
-        origin: Origin::Foreign,
-        added: Sequence(0),
-        apart: None,
+    let identity = Identity {
+        tag: "1".into(),
+        bytes: 100,
+        modified: StoreTime { unix_ms: 1 },
     };
     Request::AddFiles {
         table: TableName::from(table),
         evidence,
-        files: vec![Arc::new(file)],
+        files: vec![Arc::new(File {
+            partition: Partition::from(""),
+            ..File::found(FilePath::in_root(path), identity, 10)
+        })],
     }
 }
 

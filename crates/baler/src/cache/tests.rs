@@ -6,7 +6,6 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use baler_core::file::{Digest, FilePath, Identity, Origin};
-use baler_core::ids::{Partition, Sequence};
 use baler_core::time::StoreTime;
 use tempfile::TempDir;
 use xxhash_rust::xxh3::xxh3_128;
@@ -53,24 +52,12 @@ fn stored(seed: u64, length: u64) -> Arc<Stored> {
 }
 
 fn file(name: &str, tag: &str, bytes: u64) -> baler_core::file::File {
-    baler_core::file::File {
-        path: FilePath::in_root(name),
-        identity: Identity {
-            tag: tag.into(),
-            bytes,
-            modified: StoreTime { unix_ms: 7 },
-        },
-        partition: Partition::from(""),
-        level: baler_core::file::Level(0),
-        rows: 1,
-        keys: None,
-        times: None,
-        digest: None,
-        checksum: None,
-        origin: Origin::Foreign,
-        added: Sequence(0),
-        apart: None,
-    }
+    let identity = Identity {
+        tag: tag.into(),
+        bytes,
+        modified: StoreTime { unix_ms: 7 },
+    };
+    baler_core::file::File::found(FilePath::in_root(name), identity, 1)
 }
 
 fn key(name: &str, bytes: u64) -> Key {

@@ -182,7 +182,7 @@ async fn missing(site: &Site, table: &Table, met: &BTreeSet<FilePath>) -> Result
 
 #[cfg(test)]
 mod tests {
-    use baler_core::file::{File, Identity, Level, Origin};
+    use baler_core::file::{File, Identity};
     use baler_core::ids::JournalId;
     use baler_core::table::Catalog;
 
@@ -193,24 +193,12 @@ mod tests {
     use crate::settings::TableSettings;
 
     fn file(name: &str) -> Arc<File> {
-        Arc::new(File {
-            path: FilePath::in_root(name),
-            identity: Identity {
-                tag: "1".into(),
-                bytes: 4,
-                modified: machine_now(),
-            },
-            partition: Partition::from(""),
-            level: Level(0),
-            rows: 1,
-            keys: None,
-            times: None,
-            digest: None,
-            checksum: None,
-            origin: Origin::Foreign,
-            added: Sequence(0),
-            apart: None,
-        })
+        let identity = Identity {
+            tag: "1".into(),
+            bytes: 4,
+            modified: machine_now(),
+        };
+        Arc::new(File::found(FilePath::in_root(name), identity, 1))
     }
 
     /// A table of these files, as if a listing had met them.

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
-use baler_core::file::{File, FilePath, KeyRange, Level, Origin};
-use baler_core::ids::{Partition, Sequence, TableName};
+use baler_core::file::{File, FilePath, KeyRange, Level};
+use baler_core::ids::{Partition, TableName};
 use baler_core::request::{Added, Reply, Request};
 
 use super::Baler;
@@ -51,18 +51,10 @@ impl Baler {
         let identity = self.root().site.root.identity_now(&path).await?;
         let identity = identity.with_context(|| format!("{path} is not below the root"))?;
         Ok(Arc::new(File {
-            path,
-            identity,
             partition: file.partition.clone(),
             level: file.level,
-            rows: file.rows,
             keys: file.keys.clone(),
-            times: None,
-            digest: None,
-            checksum: None,
-            origin: Origin::Foreign,
-            added: Sequence(0),
-            apart: None,
+            ..File::found(path, identity, file.rows)
         }))
     }
 

@@ -1,7 +1,7 @@
 //! A watcher and the workers that it answers for, on a real journal in a folder.
 
-use baler_core::file::{File, FilePath, Identity, Level, Origin};
-use baler_core::ids::{Partition, WorkerId};
+use baler_core::file::{File, FilePath, Identity};
+use baler_core::ids::WorkerId;
 use baler_core::names::Attempt;
 use baler_core::request::{Poll, Scope};
 use tempfile::TempDir;
@@ -53,24 +53,12 @@ impl Story {
 }
 
 fn small_file(name: &str) -> Arc<File> {
-    Arc::new(File {
-        path: FilePath::in_root(name),
-        identity: Identity {
-            tag: "1".into(),
-            bytes: 100,
-            modified: machine_now(),
-        },
-        partition: Partition::from(""),
-        level: Level(0),
-        rows: 1,
-        keys: None,
-        times: None,
-        digest: None,
-        checksum: None,
-        origin: Origin::Foreign,
-        added: Sequence(0),
-        apart: None,
-    })
+    let identity = Identity {
+        tag: "1".into(),
+        bytes: 100,
+        modified: machine_now(),
+    };
+    Arc::new(File::found(FilePath::in_root(name), identity, 1))
 }
 
 /// A worker elsewhere gets the job through this watcher.

@@ -3,8 +3,8 @@
 
 use std::collections::VecDeque;
 use std::pin::pin;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use anyhow::anyhow;
@@ -18,6 +18,7 @@ use super::attempt::Outcome;
 use super::hands::{Handed, Hands};
 use super::memory::Loan;
 use super::slots::{Place, Pool, Slots};
+use super::tally::Tally;
 use crate::desk::{Assignment, Desk, DeskError, Word};
 use crate::watch::jittered;
 
@@ -32,44 +33,6 @@ const STOP_CHECK: Duration = Duration::from_millis(50);
 
 const PAUSE_MIN: Duration = Duration::from_millis(500);
 const PAUSE_MAX: Duration = Duration::from_secs(60);
-
-/// What a worker has done so far.
-#[derive(Debug, Default)]
-pub struct Tally {
-    /// Attempts under way.
-    pub running: AtomicU64,
-    /// Jobs committed.
-    pub committed: AtomicU64,
-    /// Bytes of the files that its jobs replaced.
-    pub bytes_in: AtomicU64,
-    /// Bytes of the files that replaced them.
-    pub bytes_out: AtomicU64,
-    /// Attempts that its machine or the store failed.
-    pub faults: AtomicU64,
-    /// Attempts begun.
-    pub begun: AtomicU64,
-    /// Polls that nobody answered.
-    pub unanswered: AtomicU64,
-    /// Why the last poll was not answered, if it was not.
-    unreachable: Mutex<Option<String>>,
-}
-
-impl Tally {
-    /// Why the last poll was not answered, if it was not.
-    pub fn unreachable_for(&self) -> Option<String> {
-        self.unreachable
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clone()
-    }
-
-    fn polled(&self, error: Option<&DeskError>) {
-        self.unanswered
-            .fetch_add(u64::from(error.is_some()), Ordering::Relaxed);
-        let mut unreachable = self.unreachable.lock().unwrap_or_else(PoisonError::into_inner);
-        *unreachable = error.map(ToString::to_string);
-    }
-}
 
 /// What a worker that goes on asks with, and begins attempts with.
 pub trait Works: Clone + Send + Sync + 'static {
@@ -368,112 +331,4 @@ impl Pause {
 }
 
 #[cfg(test)]
-mod tests {
-    use std::sync::atomic::AtomicUsize;
-
-    use async_trait::async_trait;
-    use baler_core::file::Place as FilePlace;
-    use baler_core::ids::{JournalId, WorkerId};
-    use baler_core::request::Reply;
-    use tempfile::TempDir;
-
-    use super::super::slots::Pool;
-    use super::*;
-    use crate::depot::Depot;
-    use crate::desk::{Desk, Leases, Room};
-    use crate::folder::Folder;
-    use crate::merge::Merges;
-    use crate::report::ProgressView;
-    use crate::site::Site;
-
-    /// A root that answers at once, or never.
-    #[derive(Debug)]
-    struct Root {
-        hangs: bool,
-        polls: AtomicUsize,
-        worker: WorkerId,
-        leases: Arc<Leases>,
-    }
-
-    #[async_trait]
-    impl Desk for Root {
-        fn journal(&self) -> JournalId {
-            JournalId(1)
-        }
-
-        fn worker(&self) -> &WorkerId {
-            &self.worker
-        }
-
-        fn leases(&self) -> &Arc<Leases> {
-            &self.leases
-        }
-
-        async fn stirred(&self, _: Room, _: Duration) -> Result<bool, DeskError> {
-            tokio::time::sleep(Duration::from_millis(100)).await;
-            Ok(true)
-        }
-
-        async fn poll(&self, _: Room, _: Duration) -> Result<Vec<Assignment>, DeskError> {
-            self.polls.fetch_add(1, Ordering::Relaxed);
-            if self.hangs {
-                std::future::pending::<()>().await;
-            }
-            Ok(vec![])
-        }
-
-        async fn tell(&self, _: Word) -> Result<Reply, DeskError> {
-            Ok(Reply::Done)
-        }
-
-        async fn tell_and_ask(&self, _: Word, _: Room) -> Result<(Reply, Vec<Assignment>), DeskError> {
-            Ok((Reply::Done, vec![]))
-        }
-    }
-
-    fn root(hangs: bool) -> Arc<Root> {
-        Arc::new(Root {
-            hangs,
-            polls: AtomicUsize::new(0),
-            worker: WorkerId::from("here"),
-            leases: Arc::default(),
-        })
-    }
-
-    fn worker(dir: &TempDir, desk: &Arc<Root>, pool: &Arc<Pool>) -> Endless {
-        let folder = Folder::open_root(dir.path()).unwrap();
-        assert_eq!(folder.place(), FilePlace::Root);
-        let hands = Hands {
-            desk: desk.clone(),
-            site: Site::new(Depot::Folder(Arc::new(folder)), None),
-            merges: Merges::default(),
-            threads: 1,
-            range_bytes: 1 << 30,
-            isolation: None,
-            reread: false,
-            progress: ProgressView::silent(),
-            drain: Arc::default(),
-            wasted: Arc::default(),
-            next: None,
-            cut: Arc::default(),
-        };
-        Endless::sharing(hands, pool.share(), Arc::default())
-    }
-
-    /// Trap: a root that does not answer keeps the only place, and with it every other root.
-    #[tokio::test(start_paused = true)]
-    async fn a_root_that_hangs_keeps_no_place_from_the_others() {
-        let dir = tempfile::tempdir().unwrap();
-        let pool = Pool::new(1, 1, 1 << 30);
-        let (hanging, lively) = (root(true), root(false));
-        let workers = [worker(&dir, &hanging, &pool), worker(&dir, &lively, &pool)];
-        let mut running = JoinSet::new();
-        for worker in workers {
-            running.spawn(worker.run());
-        }
-        tokio::time::sleep(Duration::from_secs(60)).await;
-        assert_eq!(hanging.polls.load(Ordering::Relaxed), 1);
-        let polls = lively.polls.load(Ordering::Relaxed);
-        assert!(polls > 100, "it was asked {polls} times in a minute");
-    }
-}
+mod tests;

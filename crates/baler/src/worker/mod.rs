@@ -15,6 +15,7 @@ mod meter;
 mod publishing;
 mod rereading;
 mod slots;
+mod tally;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -39,10 +40,11 @@ use crate::upkeep;
 use crate::watch::Watch;
 
 pub use attempt::Outcome;
-pub use endless::{Endless, Tally, Works};
+pub use endless::{Endless, Works};
 pub use hands::{Handed, Hands};
 pub use memory::{Budget, Loan};
 pub use slots::{Place, Pool, Slots};
+pub use tally::Tally;
 
 /// Faults of the machine or the store in a row after which a run gives up: one of the two is not fit for the work.
 const FAULTS_MAX: u32 = 3;

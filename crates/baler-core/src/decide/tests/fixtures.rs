@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::event::{Event, Quarantined, ReleaseReason};
-use crate::file::{Digest, File, FilePath, Identity, Level, Origin};
+use crate::file::{Digest, File, FilePath, Identity, Level};
 use crate::ids::{JobId, JournalId, Partition, RangeId, Sequence, TableName, Token, WatcherId, WorkerId};
 use crate::job::{Dropped, Finished, InputRead, Job, Output, Why};
 use crate::names::Attempt;
@@ -110,18 +110,8 @@ pub(super) fn version(tag: &str) -> Identity {
 pub(super) fn file(name: &str) -> Arc<File> {
     let (name, tag) = name.split_once('@').unwrap_or((name, "1"));
     Arc::new(File {
-        path: path(name),
-        identity: version(tag),
         partition: Partition::from(""),
-        level: Level(0),
-        rows: ROWS,
-        keys: None,
-        times: None,
-        digest: None,
-        checksum: None,
-        origin: Origin::Foreign,
-        added: Sequence(0),
-        apart: None,
+        ..File::found(path(name), version(tag), ROWS)
     })
 }
 

@@ -62,34 +62,25 @@ fn upper(file: &File) -> Option<&[u8]> {
 
 #[cfg(test)]
 mod tests {
-    use baler_core::file::{Identity, KeyRange, Level, Origin};
-    use baler_core::ids::{Partition, Sequence};
+    use baler_core::file::{Identity, KeyRange};
+
     use baler_core::table::{Rule, SortColumn};
 
     use super::*;
     use crate::root::machine_now;
 
     fn file(name: &str, keys: Option<(u8, u8)>) -> File {
+        let identity = Identity {
+            tag: "1".into(),
+            bytes: 4,
+            modified: machine_now(),
+        };
         File {
-            path: FilePath::in_root(name),
-            identity: Identity {
-                tag: "1".into(),
-                bytes: 4,
-                modified: machine_now(),
-            },
-            partition: Partition::from(""),
-            level: Level(0),
-            rows: 1,
             keys: keys.map(|(min, max)| KeyRange {
                 min: [min].into(),
                 max: [max].into(),
             }),
-            times: None,
-            digest: None,
-            checksum: None,
-            origin: Origin::Foreign,
-            added: Sequence(0),
-            apart: None,
+            ..File::found(FilePath::in_root(name), identity, 1)
         }
     }
 

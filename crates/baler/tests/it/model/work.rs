@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use baler::desk::Assignment;
-use baler_core::file::{Digest, File, FilePath, Identity, KeyRange, Level, Origin};
-use baler_core::ids::{JournalId, Partition, RangeId, Sequence, TableName};
+use baler_core::file::{Digest, File, FilePath, Identity, KeyRange};
+use baler_core::ids::{JournalId, RangeId, TableName};
 use baler_core::job::{Finished, InputRead, Job, Output};
 use baler_core::limits::{JOB_TARGETS_MAX, TARGET_BYTES_DEFAULT};
 use baler_core::positions::Positions;
@@ -91,27 +91,18 @@ fn uneven(job: u64, bytes: u64) -> u64 {
 }
 
 fn a_file(job: u64, file: u64, bytes: u64, modified: StoreTime) -> File {
-    let partition = format!("job={job:05}");
+    let identity = Identity {
+        tag: format!("{job}-{file}").into(),
+        bytes,
+        modified,
+    };
+    let path = FilePath::in_root(format!("job={job:05}/{file:04}.parquet"));
     File {
-        path: FilePath::in_root(format!("{partition}/{file:04}.parquet")),
-        identity: Identity {
-            tag: format!("{job}-{file}").into(),
-            bytes,
-            modified,
-        },
-        partition: Partition::from(partition.as_str()),
-        level: Level(0),
-        rows: bytes / 20,
         keys: Some(KeyRange {
             min: Box::new([0]),
             max: Box::new([255]),
         }),
-        times: None,
-        digest: None,
-        checksum: None,
-        origin: Origin::Foreign,
-        added: Sequence(0),
-        apart: None,
+        ..File::found(path, identity, bytes / 20)
     }
 }
 

@@ -7,8 +7,8 @@ use super::super::fixtures::{NATIVE, beginning, spec};
 use super::catalog::Ledger;
 use super::{Decide, EXTERNAL, RETENTION, TABLES, Verdict};
 use crate::event::{Batch, Event};
-use crate::file::{Digest, File, FilePath, Identity, Level, Origin};
-use crate::ids::{Partition, PinId, Sequence, TableName};
+use crate::file::{Digest, File, FilePath, Identity, Origin};
+use crate::ids::{PinId, Sequence, TableName};
 use crate::invariants;
 use crate::job::Finished;
 use crate::names::{self, OutputName};
@@ -260,19 +260,10 @@ impl World {
     }
 
     pub(super) fn file(&self, path: &FilePath, object: &Object) -> Arc<File> {
+        let rows = object.atoms.len() as u64;
         Arc::new(File {
-            path: path.clone(),
-            identity: object.identity.clone(),
-            partition: Partition::from(path.folder()),
-            level: Level(0),
-            rows: object.atoms.len() as u64,
-            keys: None,
             times: self.times_of(&object.atoms),
-            digest: None,
-            checksum: None,
-            origin: Origin::Foreign,
-            added: Sequence(0),
-            apart: None,
+            ..File::found(path.clone(), object.identity.clone(), rows)
         })
     }
 }
