@@ -17,7 +17,7 @@ use crate::{examples, process, stores, venv, verify};
 pub(crate) const HELP: &str = "\
 Usage: cargo xtask test
 
-All tests: the static checks of `verify`; beside them a Python environment under target/tools (DuckDB, pyarrow), object
+All tests: the static checks of `verify` and a build; beside them a Python environment under target/tools (DuckDB, pyarrow), object
 stores (SeaweedFS, Azurite), libfaketime and the tests of the checker itself; then all tests of the workspace, the stories of `baler`
 beside those of the other crates, the examples of the library and the interoperability tests. Every step runs even when one before it failed; the last
 line counts them.
@@ -38,16 +38,18 @@ pub(crate) fn run(args: &[String]) -> Result<()> {
     Options::parse(args, &[])?;
     let workspace = Workspace::find()?;
     let mut steps = Steps::default();
+    let mut built = Vec::new();
     // What is installed mostly waits for the network.
     steps.beside(
-        |steps| verify::run_steps(&workspace, steps),
+        |steps| {
+            verify::run_steps(&workspace, steps);
+            steps.run("build of the tests", || {
+                built = binaries::build(&workspace)?;
+                Ok(())
+            });
+        },
         |steps| install(&workspace, steps),
     );
-    let mut built = Vec::new();
-    steps.run("build of the tests", || {
-        built = binaries::build(&workspace)?;
-        Ok(())
-    });
     let (stories, others): (Vec<Binary>, Vec<Binary>) =
         built.into_iter().partition(|binary| binary.package == "baler");
     // Stories mostly wait, for leases and for each other, so there is time for the others beside them.

@@ -11,8 +11,8 @@ pub(crate) const HELP: &str = "\
 Usage: cargo xtask verify
 
 The static checks of `cargo xtask test`: formatting, the dependencies of baler-core and of baler without default
-features, words that tracked files must not hold, and the tests that docs/traps.md names; and clippy with warnings as errors, which
-`test` leaves out, because it compiles every dependency a second time.";
+features, words that tracked files must not hold, and the tests that docs/traps.md names; and clippy with warnings as errors, also
+without default features, which `test` leaves out, because it compiles every dependency again.";
 
 pub(crate) fn run(args: &[String]) -> Result<()> {
     Options::parse(args, &[])?;
