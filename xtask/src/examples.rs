@@ -13,7 +13,7 @@ use crate::{process, venv};
 
 /// Those that come to an end by themselves, and what each of them says last.
 const ENDING: &[(&str, &str)] = &[
-    ("embedded", "one file is left, with all rows"),
+    ("embedded", "the files are packed, with all rows"),
     ("remote_workers", "one file is left of each day"),
     ("bucket_only", "one file is left of each day"),
     ("own_format", "500 keys, 12800 counts"),

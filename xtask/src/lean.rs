@@ -62,6 +62,34 @@ pub(crate) fn clippy(workspace: &Workspace) -> Result<()> {
     process::run(workspace.cargo(&args).args(["--", "-D", "warnings"]))
 }
 
+/// Planted bugs are for the simulator: nothing asks for them unless it is told to.
+pub(crate) fn check_sound(workspace: &Workspace) -> Result<()> {
+    let tree = process::output(&mut workspace.cargo(&[
+        "tree",
+        "--workspace",
+        "--edges",
+        "normal,build,dev",
+        "--prefix",
+        "none",
+        "--format",
+        "{p} [{f}]",
+        "--locked",
+    ]))?;
+    match tree.lines().find(|line| has_mutants(line)) {
+        Some(line) => bail!(
+            "{line}: the feature `mutants` plants bugs.\n\
+             Only `cargo xtask mutants` may ask for it, on its own command line."
+        ),
+        None => Ok(()),
+    }
+}
+
+/// Whether a line of the tree, a package and its features, is of one with planted bugs.
+fn has_mutants(line: &str) -> bool {
+    let features = line.rsplit_once('[').and_then(|(_, rest)| rest.split_once(']'));
+    features.is_some_and(|(features, _)| features.split(',').any(|feature| feature == "mutants"))
+}
+
 fn intruders(tree: &str) -> BTreeSet<&str> {
     let names = tree.lines().filter_map(|line| line.split_whitespace().next());
     names.filter(|name| is_banned(name)).collect()
@@ -79,6 +107,14 @@ fn is_family_suffix(rest: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_package_with_planted_bugs_is_found() {
+        assert!(has_mutants("baler-core v0.1.0 (path) [default,mutants]"));
+        assert!(has_mutants("baler-core v0.1.0 (path) [mutants] (*)"));
+        assert!(!has_mutants("baler-core v0.1.0 (path) []"));
+        assert!(!has_mutants("mutants v0.1.0 [default]"));
+    }
 
     #[test]
     fn banned_crates_are_found_with_their_families() {

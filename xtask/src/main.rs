@@ -24,8 +24,10 @@ mod examples;
 mod fix;
 mod fuzz;
 mod model;
+mod mutants;
 mod sim;
 mod soak;
+mod torture;
 
 use std::process::ExitCode;
 
@@ -83,6 +85,12 @@ const CHORES: &[Chore] = &[
         run: sim::run,
     },
     Chore {
+        name: "mutants",
+        about: "plants bugs, one after another, and fails unless each is found",
+        help: mutants::HELP,
+        run: mutants::run,
+    },
+    Chore {
         name: "soak",
         about: "the tests at their whole length; writes docs/soak.md",
         help: soak::HELP,
@@ -93,6 +101,12 @@ const CHORES: &[Chore] = &[
         about: "mutates what comes from strangers, in bounded time; writes to docs/proof.md with --write",
         help: fuzz::HELP,
         run: fuzz::run,
+    },
+    Chore {
+        name: "torture",
+        about: "death at every named step and at random; --write puts it into docs/proof.md",
+        help: torture::HELP,
+        run: torture::run,
     },
     Chore {
         name: "bench",

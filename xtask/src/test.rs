@@ -95,7 +95,8 @@ fn in_surroundings(workspace: &Workspace, binary: &Binary) -> Result<Command> {
         .env("BALER_PYTHON", venv::TEST.python(workspace)?)
         .envs(stores::env(workspace)?);
     if std::env::var_os("RUST_TEST_THREADS").is_none() {
-        tests.env("RUST_TEST_THREADS", (2 * cores()).to_string());
+        // Most of them wait for something.
+        tests.env("RUST_TEST_THREADS", (3 * cores()).to_string());
     }
     // Whether a change lands is not left to luck; everybody else's runs try new cases each time.
     if std::env::var_os("CI").is_some() {

@@ -11,8 +11,8 @@ pub(crate) const HELP: &str = "\
 Usage: cargo xtask verify
 
 The static checks of `cargo xtask test`: formatting, the dependencies of baler-core and of baler without default
-features, words that tracked files must not hold, and the tests that docs/traps.md names; and clippy with warnings as errors, also
-without default features, which `test` leaves out, because it compiles every dependency again.";
+features, planted bugs, words that tracked files must not hold, and the tests that docs/traps.md names; and clippy with warnings as
+errors, also without default features, which `test` leaves out, because it compiles every dependency again.";
 
 pub(crate) fn run(args: &[String]) -> Result<()> {
     Options::parse(args, &[])?;
@@ -35,6 +35,9 @@ pub(crate) fn run_steps(workspace: &Workspace, steps: &mut Steps) {
     steps.run("baler-core is pure", || purity::check(workspace));
     steps.run("baler without default features is light", || {
         lean::check(workspace)
+    });
+    steps.run("no planted bug is in the product", || {
+        lean::check_sound(workspace)
     });
     steps.run("text of tracked files", || text::check(workspace));
     steps.run("every trap has its test", || traps::check(workspace));

@@ -159,6 +159,9 @@ pub enum Event {
         /// Whether it runs alone, as half of a job that did.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         alone: bool,
+        /// Whether its attempts are remembered and it leaves a receipt. Jobs from before there were receipts do not.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        receipt: bool,
     },
     /// A worker may work on a range. The token is where this event stands.
     RangeLeased {
@@ -246,12 +249,44 @@ pub enum Event {
         /// Why, in words.
         reason: Arc<str>,
     },
+    /// A committed job was taken back: its outputs left the table, and its inputs are live again. What was set aside is
+    /// copied back from now on.
+    JobUndone {
+        /// The job.
+        job: JobId,
+    },
+    /// Inputs of undone jobs lie under their own names again, or are gone for good.
+    InputsReturned {
+        /// These.
+        files: Vec<Returned>,
+    },
     /// The job ended without effect.
     JobCancelled {
         /// The job.
         job: JobId,
         /// Why.
         why: CancelReason,
+    },
+
+    /// The receipts of these committed jobs are on the store.
+    ReceiptsWritten {
+        /// These.
+        jobs: Vec<JobId>,
+    },
+    /// The receipts of all jobs before this one are old, and may be deleted from now on.
+    ReceiptsRetired {
+        /// The first whose receipt is kept.
+        before: JobId,
+    },
+    /// They are gone.
+    ReceiptsDeleted {
+        /// The first that was kept.
+        before: JobId,
+    },
+    /// All receipts of a dropped table are gone.
+    TableReceiptsDeleted {
+        /// The table.
+        table: TableName,
     },
 
     /// A watcher is alive.
@@ -332,6 +367,16 @@ pub enum Event {
         /// Which promise.
         pin: PinId,
     },
+}
+
+/// What became of a file that was set aside, and was to be copied back to where it lay.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Returned {
+    /// Where it was set aside.
+    pub aside: FilePath,
+    /// Which version lies under its own name now; `None` if somebody removed it, and there is nothing to copy.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub identity: Option<Identity>,
 }
 
 /// A mark on a file: this version of it is not merged any more.

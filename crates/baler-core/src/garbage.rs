@@ -3,6 +3,7 @@
 //! ```text
 //! plain, in a directory   replaced ─▶ ToSetAside ─(renamed aside)─▶ Waiting ─(grace)─▶ Due ─(deleted)─▶ forgotten
 //! plain, on a store       replaced ─▶ Ripe ──────────────────────────────────────────▶ Due ─(deleted)─▶ forgotten
+//! undone                  ToSetAside or Waiting ─▶ Returning ─(copied back)─▶ Waiting, for what was set aside
 //! native                  replaced, expired, dropped ─▶ Waiting ─(grace, no pin)─────▶ Due ─(deleted)─▶ forgotten
 //! leftover                found by a sweep of an ended attempt ──────────────────────▶ Due ─(deleted)─▶ forgotten
 //! ```
@@ -74,6 +75,8 @@ pub enum Stage {
     Waiting,
     /// On a durable deletion list.
     Due,
+    /// Set aside, and to be copied back: an undo made the file live again.
+    Returning,
 }
 
 /// An ended attempt whose folders may still hold objects. What it was right to write, the outputs of a finished range,

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::file::{File, FilePath};
-use crate::garbage::Stage;
+use crate::garbage::{Garbage, Stage};
 use crate::ids::{Sequence, WatcherId};
 use crate::job::{Job, JobStatus};
 use crate::limits;
@@ -107,6 +107,11 @@ pub const INVARIANTS: &[Invariant] = &[
         says: "only what is compacted is tried in an external catalog, and one job of a table at a time",
         holds: commits_are_single,
     },
+    Invariant {
+        number: 18,
+        says: "what an undo is bringing back is live, held by the undone job, and waits where it was set aside",
+        holds: returning_waits,
+    },
 ];
 
 /// The invariants that this state breaks.
@@ -124,7 +129,9 @@ fn held(state: &State) -> bool {
                 true => job.inputs.iter().any(|input| input.path == *path),
                 false => job.outputs().any(|output| output.path == *path),
             };
-            table.files.contains_key(path) && state.jobs.get(job).is_some_and(|job| named(job))
+            let undoing = state.undoing.contains_key(job);
+            let holds = undoing || state.jobs.get(job).is_some_and(|job| named(job));
+            table.files.contains_key(path) && holds
         })
     })
 }
@@ -202,7 +209,7 @@ fn due_is_not_shown(state: &State) -> bool {
     let is_live = |path: &FilePath| state.tables.values().any(|table| table.files.contains_key(path));
     let mut garbage = state.garbage.iter();
     garbage.all(|(path, garbage)| {
-        garbage.stage != Stage::Due || !(is_live(path) || garbage.is_pinned(&state.pins))
+        garbage.stage != Stage::Due || !(is_live(path) || state.is_pinned(path, garbage))
     })
 }
 
@@ -303,15 +310,35 @@ fn commits_are_single(state: &State) -> bool {
     })
 }
 
+fn returning_waits(state: &State) -> bool {
+    let returning = state.garbage.values();
+    let returning = returning.filter(|garbage| garbage.stage == Stage::Returning);
+    let promised: u32 = state.undoing.values().map(|undoing| undoing.waiting).sum();
+    let held = |garbage: &Garbage| {
+        let table = state.tables.get(&garbage.table);
+        let path = garbage.original.as_ref().map(|original| &original.path);
+        let holder = table.zip(path).and_then(|(table, path)| table.held.get(path));
+        holder.is_some_and(|job| state.undoing.contains_key(job))
+    };
+    let mut waiting = 0;
+    returning.into_iter().all(|garbage| {
+        waiting += 1;
+        held(garbage)
+    }) && waiting == promised
+}
+
 fn bounded(state: &State) -> bool {
     state.jobs.len() <= limits::OPEN_JOBS_AND_HALVES_MAX
         && state.recent.len() <= limits::RECENT_JOBS_MAX
         && state.marks.len() <= limits::TIME_MARKS_MAX
         && state.pins.len() <= limits::PINS_MAX
         && state.tables.len() <= limits::TABLES_MAX
+        && state.committed.len() <= limits::RECEIPTS_DUE_MAX
         && state.jobs.values().all(|job| {
             let mut ranges = job.ranges.iter();
             job.ranges.len() <= limits::RANGES_MAX
-                && ranges.all(|range| range.lost.len() <= limits::LOSSES_MAX)
+                && ranges.all(|range| {
+                    range.lost.len() <= limits::LOSSES_MAX && range.tried.len() <= limits::TRIED_MAX
+                })
         })
 }

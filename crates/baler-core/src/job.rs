@@ -11,6 +11,7 @@ use crate::ids::{JobId, JournalId, Partition, RangeId, Sequence, TableName, Toke
 use crate::lease::Lease;
 use crate::names::Attempt;
 use crate::positions::Positions;
+use crate::receipt::Effort;
 use crate::table::{Catalog, MergeSpec};
 use crate::time::{RowTime, TimeRange};
 
@@ -81,6 +82,9 @@ pub struct Job {
     pub tries: Option<Tries>,
     /// The entry that planned it.
     pub planned: Sequence,
+    /// Whether its attempts are remembered and it leaves a receipt.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub receipt: bool,
     /// Reported faults of its inputs.
     pub input_faults: u32,
     /// What went wrong last.
@@ -176,6 +180,17 @@ impl Job {
             .filter_map(|(id, range)| Some((id, range.finished()?)))
     }
 
+    /// Leases granted on it so far.
+    pub fn attempts(&self) -> u32 {
+        self.ranges().map(|(_, range)| range.attempts).sum()
+    }
+
+    /// What its finished ranges took, where they say so.
+    pub fn effort(&self) -> Option<Effort> {
+        let efforts = self.finished().filter_map(|(_, finished)| finished.effort);
+        efforts.reduce(|sum, effort| sum.with(&effort))
+    }
+
     /// The outputs of its finished ranges, in key order.
     pub fn outputs(&self) -> impl Iterator<Item = &Output> {
         self.finished().flat_map(|(_, finished)| &finished.outputs)
@@ -197,6 +212,9 @@ pub struct Finished {
     /// Rows that were copied without being decoded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub copied: Option<Copied>,
+    /// What it took.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub effort: Option<Effort>,
 }
 
 /// Rows that went from inputs to outputs as bytes: their pages are proved, not their values.
@@ -348,6 +366,8 @@ pub enum CancelReason {
     OutputsLost(Vec<FilePath>),
     /// Somebody asked for it.
     Operator,
+    /// The job that made its inputs was undone.
+    InputsUndone(JobId),
     /// It kept failing, and the queue was full: it made room for another.
     Shed {
         /// Reported faults of its inputs.
@@ -394,4 +414,13 @@ pub struct JobSummary {
     /// The attempts whose results it consists of: each of them may ask again and be told that it succeeded.
     #[serde(default)]
     pub finished_by: Vec<Token>,
+    /// The entry that took it back, if it was undone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub undone: Option<Sequence>,
+    /// Leases that were granted on it.
+    #[serde(default)]
+    pub attempts: u32,
+    /// What its finished ranges took.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub effort: Option<Effort>,
 }

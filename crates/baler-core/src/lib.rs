@@ -13,6 +13,8 @@
 //!
 //! The modules below are in reading order.
 
+pub mod mutants;
+
 pub mod ids;
 pub mod limits;
 pub mod time;
@@ -26,6 +28,7 @@ pub mod lease;
 pub mod names;
 pub mod positions;
 pub mod range;
+pub mod receipt;
 pub mod table;
 
 pub mod apply;

@@ -44,6 +44,24 @@ pub const MEMORY_FOR_SMALL_BYTES: u64 = 2 * MEMORY_BASE_BYTES;
 /// Finished jobs that the state remembers.
 pub const RECENT_JOBS_MAX: usize = 256;
 
+/// Committed jobs that the state remembers whole, so that they can be undone.
+pub const COMMITTED_JOBS_MAX: usize = 256;
+
+/// Inputs that these have in all.
+pub const COMMITTED_FILES_MAX: usize = 50_000;
+
+/// Committed jobs whose receipts are still to be written. Beyond it, or beyond twice as many inputs, the oldest gets none.
+pub const RECEIPTS_DUE_MAX: usize = 1_024;
+
+/// Jobs whose receipts are kept, counted back from the last one planned.
+pub const RECEIPTS_KEPT: u64 = 10_000;
+
+/// Jobs whose receipts go at once, so that it is seldom worth an entry.
+pub const RECEIPTS_RETIRED_AT_ONCE: u64 = 1_000;
+
+/// Ended attempts that a range remembers.
+pub const TRIED_MAX: usize = 8;
+
 /// Files in one `FilesAdded` event; larger adoptions take several batches.
 pub const FILES_PER_EVENT_MAX: usize = 2_000;
 
@@ -123,5 +141,7 @@ const _: () = assert!(JOBS_PLANNED_PER_SLOT < OPEN_JOBS_MAX);
 const _: () = assert!(OPEN_JOBS_AND_HALVES_MAX > OPEN_JOBS_MAX + OPEN_JOBS_RESERVED);
 const _: () = assert!(STORE_BACKOFF_FIRST.0 < STORE_BACKOFF_MAX.0);
 const _: () = assert!(JOB_INPUTS_MAX >= 2);
+const _: () = assert!(COMMITTED_JOBS_MAX < RECEIPTS_DUE_MAX && JOB_INPUTS_MAX < COMMITTED_FILES_MAX);
+const _: () = assert!(RECEIPTS_DUE_MAX < RECEIPTS_KEPT as usize);
 const _: () = assert!(JOB_TARGETS_MAX >= 2);
 const _: () = assert!(RANGES_MAX >= 2 && RANGES_MAX <= u32::MAX as usize);

@@ -5,8 +5,10 @@
 //! day=1/baler-<journal>-<job>-<range>-<token>-<part>.parquet     an output of a plain table, under its final name
 //! _baler/staging/<job>-<range>-<token>/<part>.staged             the same, before it is published
 //! _baler/aside/<job>/<input>.aside                               a replaced file of a plain table, in its grace
+//! _baler/aside/undone-<job>/<output>.aside                       an output of a plain table whose job was undone
 //! tables/<table>/<job>-<range>-<token>/baler-….<format>          an output of any other table, from its first byte on
 //! _baler/aside/due-<entry>/<path>.aside                          a foreign file of a native table, while it is deleted
+//! _baler/receipts/<journal>/<job, 20 digits>-<table>.json         what a committed job did
 //! ```
 //!
 //! Nothing under `_baler` ends in `.parquet`: a reader's recursive glob must not find it.
@@ -47,7 +49,10 @@ impl Attempt {
     }
 
     fn folder_name(&self) -> String {
-        format!("{}-{}-{}", self.job, self.range, self.token)
+        match crate::planted!(SharedOutputNames) {
+            true => format!("{}-{}-1.0", self.job, self.range),
+            false => format!("{}-{}-{}", self.job, self.range, self.token),
+        }
     }
 
     /// Whether this path lies where nobody but this attempt writes.
@@ -105,6 +110,11 @@ pub fn aside(job: JobId, input: usize) -> FilePath {
     FilePath::in_root(format!("{BALER_FOLDER}/aside/{job}/{input}.aside"))
 }
 
+/// The same for an output of a plain table whose job was undone.
+pub fn undone_aside(job: JobId, output: usize) -> FilePath {
+    FilePath::in_root(format!("{BALER_FOLDER}/aside/undone-{job}/{output}.aside"))
+}
+
 /// Where a file of a native table that Baler did not name is moved in a directory, to be compared before it is unlinked.
 /// Fixed by the entry that replaced or dropped it, so the name is in the journal before the file is moved.
 pub fn aside_when_due(replaced: Sequence, path: &FilePath) -> FilePath {
@@ -114,6 +124,28 @@ pub fn aside_when_due(replaced: Sequence, path: &FilePath) -> FilePath {
 /// Where a replaced file is copied before it is deleted, if the table keeps such files: no two versions share a name.
 pub fn kept(prefix: &str, replaced: Sequence, path: &FilePath) -> String {
     format!("{}/{replaced}/{path}", prefix.trim_end_matches('/'))
+}
+
+/// Where the receipts of a journal's jobs lie, below the root.
+pub fn receipts_folder(journal: JournalId) -> String {
+    format!("{BALER_FOLDER}/receipts/{journal}")
+}
+
+/// The name of a job's receipt in that folder: the order of names is that of jobs.
+pub fn receipt(job: JobId, table: &TableName) -> String {
+    format!("{:020}-{table}.json", job.0)
+}
+
+/// How the names of a job's receipt begin.
+pub fn receipt_of(job: JobId) -> String {
+    format!("{:020}-", job.0)
+}
+
+/// Takes the last part of a path for a receipt's name, if it is one.
+pub fn parse_receipt(name: &str) -> Option<(JobId, TableName)> {
+    let (job, table) = name.strip_suffix(".json")?.split_once('-')?;
+    let digits = job.len() == 20 && job.bytes().all(|byte| byte.is_ascii_digit());
+    (digits && is_table_name(table)).then_some((JobId(job.parse().ok()?), TableName::from(table)))
 }
 
 /// Whether a table's name can be part of a path on every store, and of no path that readers pass over.

@@ -9,7 +9,8 @@ use crate::file::hex_bytes;
 use crate::ids::{Sequence, WorkerId};
 use crate::job::Finished;
 use crate::lease::Lease;
-use crate::limits::{LOSSES_MAX, STORE_BACKOFF_FIRST, STORE_BACKOFF_MAX};
+use crate::limits::{LOSSES_MAX, STORE_BACKOFF_FIRST, STORE_BACKOFF_MAX, TRIED_MAX};
+use crate::receipt::Tried;
 use crate::time::Millis;
 
 /// Part of a job: the unit of lease, checkpoint and fan-out.
@@ -31,6 +32,9 @@ pub struct Range {
     /// Whether it may be what killed them: it runs by itself in a child process.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub alone: bool,
+    /// The last attempts at it that ended, oldest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tried: Vec<Tried>,
 }
 
 /// Where one range ends and the next one begins: a key of that value belongs to the next one.
@@ -83,6 +87,13 @@ impl Range {
             self.lost.push(lease.worker.clone());
         }
         self.alone |= lease.isolates && self.lost.len() == LOSSES_MAX;
+    }
+
+    pub(crate) fn remember(&mut self, tried: Tried) {
+        if self.tried.len() == TRIED_MAX {
+            self.tried.remove(0);
+        }
+        self.tried.push(tried);
     }
 
     /// The lease on it, while somebody works on it.

@@ -103,6 +103,14 @@ pub enum Refusal {
     /// a restore, must not pass for the newest knowledge.
     #[error("the listing claims to have begun at entry {0}, which does not exist yet: list again")]
     EvidenceUnknown(Sequence),
+    /// What was committed stays.
+    #[error("job {job} cannot be undone: {why}")]
+    CannotUndo {
+        /// The job.
+        job: JobId,
+        /// Why, in words.
+        why: String,
+    },
     /// A job that is being published is beyond cancelling.
     #[error("job {0} is being published and will be committed")]
     TooLate(JobId),

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::event::{Quarantined, ReleaseReason};
+use crate::event::{Quarantined, ReleaseReason, Returned};
 use crate::external::{CatalogVersion, CommitOutcome};
 use crate::file::{File, FilePath, Identity, Level};
 use crate::ids::{JobId, JournalId, PinId, RangeId, Sequence, TableName, Token, WatcherId, WorkerId};
@@ -149,6 +149,20 @@ pub enum Request {
     /// End a job without effect. Its files are not planned again before somebody asks with `Retry`.
     Cancel(JobId),
 
+    /// Take a committed job back.
+    Undo(Undo),
+    /// What became of inputs of undone jobs that were to be copied back from where they were set aside.
+    ReportReturned(Vec<Returned>),
+    /// The receipts of these committed jobs are on the store.
+    ReportReceipts(Vec<JobId>),
+    /// The receipts of the jobs before this one, which may go, are gone.
+    ReportReceiptsDeleted {
+        /// The first that was kept.
+        before: JobId,
+    },
+    /// The receipts of a table that is being dropped are gone.
+    ReportTableReceiptsDeleted(TableName),
+
     /// A watcher is alive.
     Renew(WatcherId),
     /// A watcher's counter has stood still for the lease time, or its process is proved dead.
@@ -282,6 +296,15 @@ pub struct BeginCommit {
     pub watcher: WatcherId,
     /// How its death can be seen on its machine.
     pub host: Option<HostLock>,
+}
+
+/// A committed job is to be taken back.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Undo {
+    /// The job.
+    pub job: JobId,
+    /// What a look at each input where it is kept (`State::kept`) says, in order. `None` is a 404.
+    pub inputs_now: Vec<Option<Identity>>,
 }
 
 /// A range is merged, and everything it wrote is durable.

@@ -17,6 +17,7 @@ use crate::job::{Job, JobStatus, JobSummary};
 use crate::lease::Watcher;
 use crate::names::{self, Attempt, OutputName};
 use crate::planner::PartitionView;
+use crate::receipt::{Committed, OldReceipts, Undoing};
 use crate::table::Catalog;
 use crate::time::{Millis, StoreTime};
 
@@ -41,6 +42,12 @@ pub struct State {
     pub next_job: JobId,
     /// The last jobs that ended, oldest first.
     pub recent: Vector<Arc<JobSummary>>,
+    /// The last of them that were committed, whole.
+    pub committed: OrdMap<JobId, Arc<Committed>>,
+    /// Those that are being undone.
+    pub undoing: OrdMap<JobId, Undoing>,
+    /// How far old receipts are gone.
+    pub old_receipts: OldReceipts,
     /// Those who answer for leases.
     pub watchers: OrdMap<WatcherId, Watcher>,
     /// Objects on their way out, by the name that will be deleted.
@@ -86,8 +93,12 @@ impl State {
 
     /// The token of the event that stands next.
     pub fn next_token(&self) -> Token {
+        let sequence = match crate::planted!(TokenReused) {
+            true => Sequence(self.sequence.0 / 16),
+            false => self.sequence,
+        };
         Token {
-            sequence: self.sequence,
+            sequence,
             index: self.next_index,
         }
     }
@@ -103,7 +114,12 @@ impl State {
     /// When a duration that began in this entry began: never before the entry was written. `None` while no later
     /// entry has carried a time.
     pub fn began(&self, entry: Sequence) -> Option<StoreTime> {
-        self.marks.range(entry..).next().map(|(_, time)| *time)
+        let from = if crate::planted!(GraceBeginsEarly) {
+            Sequence(entry.0 / 2)
+        } else {
+            entry
+        };
+        self.marks.range(from..).next().map(|(_, time)| *time)
     }
 
     /// Whether this long has passed since the entry was written.
@@ -143,6 +159,11 @@ impl State {
         job.status == JobStatus::Open || self.has_external_catalog(&job.table)
     }
 
+    /// Committed jobs whose receipts are not known to be written, oldest first.
+    pub fn receipts_due(&self) -> impl Iterator<Item = &Arc<Committed>> {
+        self.committed.values().filter(|committed| !committed.receipted)
+    }
+
     /// Whose job this is.
     pub fn tenant_of(&self, job: &Job) -> Tenant {
         let table = self.tables.get(&job.table);
@@ -165,7 +186,9 @@ impl State {
     pub fn lease_held(&self, attempt: &Attempt) -> Option<&Arc<Job>> {
         let job = self.jobs.get(&attempt.job)?;
         let lease = job.range(attempt.range)?.lease()?;
-        (lease.token == attempt.token).then_some(job)
+        let greater = || attempt.token.sequence >= lease.token.sequence;
+        let held = lease.token == attempt.token || (crate::planted!(TokenAtLeast) && greater());
+        held.then_some(job)
     }
 
     /// Whether Baler named it: an output of an attempt of this journal, or an object of Baler's own folder. What an
@@ -232,6 +255,7 @@ impl State {
             || self.leftovers.values().any(|leftover| leftover.table == *name)
             || self.pins.values().any(|pin| pin.table == *name)
             || self.jobs.values().any(|job| job.table == *name)
+            || self.tables[name].has_receipts
     }
 
     fn forget_removed(&mut self) {

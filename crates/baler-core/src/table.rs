@@ -46,6 +46,23 @@ pub struct TableSpec {
 }
 
 impl TableSpec {
+    /// A table of which nothing else was said.
+    pub fn of(catalog: Catalog) -> Self {
+        Self {
+            catalog,
+            policy: Policy::default(),
+            merge: Arc::default(),
+            grace: limits::GRACE_DEFAULT,
+            rewritten: Rewritten::default(),
+            replaced: Replaced::default(),
+            names_once: false,
+            retention: None,
+            tenant: None,
+            shard: None,
+            cross_shard_from: None,
+        }
+    }
+
     /// Whose files lie in this partition, where the table says how to tell.
     pub fn tenant_of(&self, partition: &Partition) -> Option<Arc<str>> {
         let key = self.tenant.as_deref()?;

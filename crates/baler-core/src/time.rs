@@ -53,6 +53,9 @@ impl TimeRange {
     }
 }
 
+/// What a store may cut off from the time at which it wrote an object.
+const COARSEST_STAMP_MS: u64 = 1_000;
+
 /// A length of time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Millis(pub u64);
@@ -61,6 +64,16 @@ impl Millis {
     /// From whole seconds.
     pub const fn from_secs(secs: u64) -> Self {
         Self(secs * 1_000)
+    }
+
+    /// How far two stamps must be apart so that at least this long has passed: many stores cut theirs to whole seconds, and
+    /// then two of them can be up to a second further apart than what they were given to.
+    #[must_use]
+    pub const fn between_stamps(self) -> Self {
+        match self.0 {
+            0 => self,
+            length => Self(length.saturating_add(COARSEST_STAMP_MS)),
+        }
     }
 }
 

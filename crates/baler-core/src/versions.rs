@@ -7,7 +7,8 @@
 
 use std::sync::Arc;
 
-use crate::file::File;
+use crate::file::{File, FilePath};
+use crate::garbage::Garbage;
 use crate::ids::{Sequence, TableName};
 use crate::request::Refusal;
 use crate::state::{State, Table};
@@ -38,7 +39,7 @@ impl State {
         }
         let pinned = self.pinned_versions(name);
         let kept = version >= table.readable_from && version <= newest && !table.is_dropped();
-        match kept || pinned.contains(&version) {
+        match kept || pinned.contains(&version) || crate::planted!(PinsWhatIsGone) {
             true => Ok(table),
             false if table.is_dropped() => Err(Refusal::BeingDropped(name.clone())),
             false => Err(Refusal::VersionNotReadable {
@@ -49,6 +50,17 @@ impl State {
                 pinned,
             }),
         }
+    }
+
+    /// Whether a pinned version shows what is to be deleted. A file that an undo brought back was shown before, too: that is
+    /// in the table's history, which is kept for as long as a pin lasts.
+    pub fn is_pinned(&self, path: &FilePath, garbage: &Garbage) -> bool {
+        let before = || {
+            let pinned = self.pinned_versions(&garbage.table);
+            let table = self.tables.get(&garbage.table).filter(|_| !pinned.is_empty());
+            table.is_some_and(|table| table.was_shown_in(path, &pinned))
+        };
+        garbage.is_pinned(&self.pins) || before()
     }
 
     /// The versions of a table that somebody has pinned, oldest first.
@@ -102,6 +114,17 @@ impl Table {
             let left = self.history.entry(at).or_default();
             left.insert(file.path.clone(), file);
         }
+    }
+
+    fn was_shown_in(&self, path: &FilePath, versions: &[Sequence]) -> bool {
+        self.history.iter().any(|(left, files)| {
+            let shown = |file: &File| {
+                versions
+                    .iter()
+                    .any(|version| file.added <= *version && version < left)
+            };
+            files.get(path).is_some_and(|file| shown(file))
+        })
     }
 
     /// Of what left between this entry and the oldest readable one, keeps what a pinned version shows.

@@ -11,7 +11,7 @@ use baler_core::job::{Finished, InputRead, Job, Output};
 use baler_core::names::Attempt;
 use baler_core::request::{Finish, Memory, Poll, Request, Scope};
 use baler_core::state::State;
-use baler_core::table::{Catalog, MergeSpec, TableSpec};
+use baler_core::table::{Catalog, TableSpec};
 use baler_core::time::{Millis, StoreTime};
 use baler_core::{apply, decide};
 
@@ -155,6 +155,7 @@ fn finish(job: &Job, attempt: &Attempt) -> Finish {
             reads: vec![read; job.inputs.len()],
             drops: vec![],
             copied: None,
+            effort: None,
         },
         inputs_now: Some(
             job.inputs
@@ -167,17 +168,8 @@ fn finish(job: &Job, attempt: &Attempt) -> Finish {
 
 fn spec(catalog: Catalog) -> TableSpec {
     TableSpec {
-        catalog,
-        policy: Default::default(),
-        merge: Arc::new(MergeSpec::default()),
         grace: Millis(10_000),
-        rewritten: Default::default(),
-        replaced: Default::default(),
-        retention: None,
-        names_once: false,
-        tenant: None,
-        shard: None,
-        cross_shard_from: None,
+        ..TableSpec::of(catalog)
     }
 }
 

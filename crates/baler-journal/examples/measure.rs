@@ -15,8 +15,8 @@ use baler_core::file::{Digest, File, FilePath, Identity, KeyRange, Level, Origin
 use baler_core::ids::{JobId, JournalId, Partition, Sequence, TableName, WatcherId};
 use baler_core::request::{Poll, Request, Scope};
 use baler_core::state::State;
-use baler_core::table::{Catalog, MergeSpec, Policy, Replaced, Rewritten, SortColumn, TableSpec};
-use baler_core::time::{Millis, StoreTime};
+use baler_core::table::{Catalog, MergeSpec, SortColumn, TableSpec};
+use baler_core::time::StoreTime;
 use baler_core::{Batch, Event, planner};
 use baler_journal::entry::Proposal;
 use baler_journal::replica::Settings;
@@ -167,8 +167,6 @@ async fn write_snapshot(directory: &str, files: u64) -> Outcome {
 
 fn spec() -> TableSpec {
     TableSpec {
-        catalog: Catalog::InPlace,
-        policy: Policy::default(),
         merge: Arc::new(MergeSpec {
             sort: vec![SortColumn {
                 name: "key".into(),
@@ -177,14 +175,7 @@ fn spec() -> TableSpec {
             }],
             ..MergeSpec::default()
         }),
-        grace: Millis::from_secs(3_600),
-        rewritten: Rewritten::Report,
-        replaced: Replaced::default(),
-        retention: None,
-        names_once: false,
-        tenant: None,
-        shard: None,
-        cross_shard_from: None,
+        ..TableSpec::of(Catalog::InPlace)
     }
 }
 

@@ -1,6 +1,6 @@
 //! What can go wrong with a journal, by what the caller should do.
 
-use baler_core::ids::Sequence;
+use baler_core::ids::{JournalId, Sequence};
 
 use crate::limits::FORMAT;
 use crate::store::StoreError;
@@ -12,7 +12,9 @@ pub enum JournalError {
     #[error(transparent)]
     Store(#[from] StoreError),
     /// What is stored is not what was written. Never taken for an empty or absent object.
-    #[error("{what} is damaged: {why}; nothing was changed; restore it from a backup before going on")]
+    #[error(
+        "{what} is damaged: {why}; nothing was changed; `baler journal check` says what that means, and `baler journal repair` rebuilds what it can"
+    )]
     Damaged {
         /// The object, as in "journal entry 42".
         what: String,
@@ -60,6 +62,16 @@ pub enum JournalError {
     /// The store lets two writers win.
     #[error("this store is not safe for Baler: {0}; use one with working conditional writes")]
     UnsafeStore(String),
+    /// The journal was mended, and goes on as another.
+    #[error(
+        "the journal was repaired meanwhile and is now {now}: what {before} granted counts no more; start again"
+    )]
+    Replaced {
+        /// The one that this replica followed.
+        before: JournalId,
+        /// The one that lies there.
+        now: JournalId,
+    },
     /// The replica has ended.
     #[error("the replica has stopped; open it again")]
     Stopped,

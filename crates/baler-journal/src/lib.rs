@@ -29,6 +29,10 @@ pub mod store;
 
 pub mod replica;
 
+pub mod mending;
+
+pub mod steps;
+
 pub mod conformance;
 
 mod backoff;
@@ -36,5 +40,5 @@ mod backoff;
 pub use error::JournalError;
 pub use journal::{Appended, Journal, Position};
 pub use memory::MemoryJournal;
-pub use object_log::{Access, ObjectLog};
+pub use object_log::{Access, ObjectLog, Upgraded, upgrade};
 pub use replica::Replica;

@@ -17,20 +17,35 @@ pub(crate) struct Crew<'j> {
 }
 
 struct Queue<'j> {
-    jobs: VecDeque<Job<'j>>,
+    /// With their numbers.
+    jobs: VecDeque<(u64, Job<'j>)>,
+    /// Jobs that were asked for so far.
+    asked: u64,
     closed: bool,
 }
 
 /// The end of a job.
-pub(crate) struct Handle<T>(Arc<Mutex<Option<Ended<T>>>>);
+pub(crate) struct Handle<T> {
+    number: u64,
+    ended: Arc<Mutex<Option<Ended<T>>>>,
+}
 
 type Ended<T> = Result<T, Box<dyn Any + Send>>;
+
+impl<T> Handle<T> {
+    /// What came of it, once it has ended. A panic in it goes on here.
+    fn take(&self) -> Option<T> {
+        let ended = self.ended.lock().unwrap_or_else(PoisonError::into_inner).take();
+        ended.map(|ended| ended.unwrap_or_else(|panic| resume_unwind(panic)))
+    }
+}
 
 /// Runs `lead` with `threads - 1` others who work off what it asks for.
 pub(crate) fn with_crew<'j, T>(threads: usize, lead: impl FnOnce(&Crew<'j>) -> T) -> T {
     let crew = Crew {
         queue: Mutex::new(Queue {
             jobs: VecDeque::new(),
+            asked: 0,
             closed: false,
         }),
         news: Condvar::new(),
@@ -56,31 +71,35 @@ impl Drop for Closes<'_, '_> {
     }
 }
 
-fn with_handle<'j, T: Send + 'j>(job: impl FnOnce() -> T + Send + 'j) -> (Job<'j>, Handle<T>) {
-    let handle = Handle(Arc::default());
-    let ended = Arc::clone(&handle.0);
-    let job = move || {
-        let result = catch_unwind(AssertUnwindSafe(job));
-        *ended.lock().unwrap_or_else(PoisonError::into_inner) = Some(result);
-    };
-    (Box::new(job), handle)
-}
-
 impl<'j> Crew<'j> {
     /// Puts a job at the end of the queue.
     pub(crate) fn ask<T: Send + 'j>(&self, job: impl FnOnce() -> T + Send + 'j) -> Handle<T> {
-        let (job, handle) = with_handle(job);
-        self.lock().jobs.push_back(job);
-        self.news.notify_all();
-        handle
+        self.put(job, VecDeque::push_back)
     }
 
     /// Puts a job before all others: somebody will soon wait for it.
     pub(crate) fn ask_first<T: Send + 'j>(&self, job: impl FnOnce() -> T + Send + 'j) -> Handle<T> {
-        let (job, handle) = with_handle(job);
-        self.lock().jobs.push_front(job);
+        self.put(job, VecDeque::push_front)
+    }
+
+    fn put<T: Send + 'j>(
+        &self,
+        job: impl FnOnce() -> T + Send + 'j,
+        put: impl FnOnce(&mut VecDeque<(u64, Job<'j>)>, (u64, Job<'j>)),
+    ) -> Handle<T> {
+        let ended = Arc::new(Mutex::new(None));
+        let end = Arc::clone(&ended);
+        let job = move || {
+            let result = catch_unwind(AssertUnwindSafe(job));
+            *end.lock().unwrap_or_else(PoisonError::into_inner) = Some(result);
+        };
+        let mut queue = self.lock();
+        queue.asked += 1;
+        let number = queue.asked;
+        put(&mut queue.jobs, (number, Box::new(job)));
+        drop(queue);
         self.news.notify_all();
-        handle
+        Handle { number, ended }
     }
 
     /// Waits for the end of a job, and works on others meanwhile. A panic in it goes on here.
@@ -99,33 +118,58 @@ impl<'j> Crew<'j> {
         mut own_work: impl FnMut() -> Result<bool, E>,
     ) -> Result<T, E> {
         loop {
-            let ended = || handle.0.lock().unwrap_or_else(PoisonError::into_inner).take();
-            if let Some(ended) = ended() {
-                return Ok(ended.unwrap_or_else(|panic| resume_unwind(panic)));
+            if let Some(ended) = handle.take() {
+                return Ok(ended);
             }
             if own_work()? {
                 continue;
             }
-            let mut queue = self.lock();
-            // Looked at again under the queue's lock: who ends a job takes it before telling.
-            if let Some(ended) = ended() {
-                return Ok(ended.unwrap_or_else(|panic| resume_unwind(panic)));
-            }
-            match queue.jobs.pop_front() {
-                Some(job) => {
-                    drop(queue);
-                    job();
-                    self.tell();
-                }
-                None => drop(self.news.wait(queue).unwrap_or_else(PoisonError::into_inner)),
+            if let Some(ended) = self.wait_once(&handle, |jobs| jobs.pop_front()) {
+                return Ok(ended);
             }
         }
+    }
+
+    /// Waits for the end of a short job without taking up any other, which may be long.
+    #[expect(clippy::needless_pass_by_value, reason = "an end is given once")]
+    pub(crate) fn wait_idle<T>(&self, handle: Handle<T>) -> T {
+        let itself = |jobs: &mut VecDeque<(u64, Job<'j>)>| {
+            let place = jobs.iter().position(|(number, _)| *number == handle.number)?;
+            jobs.remove(place)
+        };
+        loop {
+            if let Some(ended) = self.wait_once(&handle, itself) {
+                return ended;
+            }
+        }
+    }
+
+    /// The end of a job if it has come. Else does the job that `choose` takes from the queue, or waits for news.
+    fn wait_once<T>(
+        &self,
+        handle: &Handle<T>,
+        choose: impl FnOnce(&mut VecDeque<(u64, Job<'j>)>) -> Option<(u64, Job<'j>)>,
+    ) -> Option<T> {
+        let mut queue = self.lock();
+        // Looked at under the queue's lock: who ends a job takes it before telling.
+        if let Some(ended) = handle.take() {
+            return Some(ended);
+        }
+        match choose(&mut queue.jobs) {
+            Some((_, job)) => {
+                drop(queue);
+                job();
+                self.tell();
+            }
+            None => drop(self.news.wait(queue).unwrap_or_else(PoisonError::into_inner)),
+        }
+        None
     }
 
     fn work(&self) {
         let mut queue = self.lock();
         loop {
-            if let Some(job) = queue.jobs.pop_front() {
+            if let Some((_, job)) = queue.jobs.pop_front() {
                 drop(queue);
                 job();
                 self.tell();
@@ -177,6 +221,22 @@ mod tests {
             later.into_iter().for_each(|handle| crew.wait(handle));
         });
         assert_eq!(*done.lock().unwrap(), [0, 1, 2]);
+    }
+
+    /// Trap: who waits for a moment takes up a long job, and everybody waits for it.
+    #[test]
+    fn who_waits_for_a_short_job_takes_up_no_other() {
+        with_crew(1, |crew| {
+            let long = crew.ask(|| 1);
+            assert_eq!(crew.wait_idle(crew.ask(|| 2)), 2);
+            assert!(long.take().is_none(), "it was not begun");
+            assert_eq!(crew.wait(long), 1);
+        });
+        let sum: u64 = with_crew(3, |crew| {
+            let handles: Vec<_> = (0..500u64).map(|number| crew.ask(move || number)).collect();
+            handles.into_iter().map(|handle| crew.wait_idle(handle)).sum()
+        });
+        assert_eq!(sum, 499 * 250);
     }
 
     #[test]

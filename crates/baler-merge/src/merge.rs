@@ -25,6 +25,7 @@ use crate::write::Outputs;
 use std::collections::BTreeMap;
 use std::path::Path as FilePath;
 use std::sync::Arc;
+use std::thread;
 
 /// Merges `inputs` into outputs of `sink` as `spec` says, within `budget`.
 ///
@@ -115,7 +116,11 @@ fn merge_all(
     let mut outputs = Outputs::new(sink, outline.shape(rows.spec), due);
     rows.write(context, &stock, sort, &outline, &mut outputs)?;
     tally.merged(&stock, 0..);
-    tally.report(outputs, sort)
+    // To let go of many bytes on disk takes a while, as it does to make the output durable.
+    thread::scope(|scope| {
+        scope.spawn(move || drop(stock));
+        tally.report(outputs, sort)
+    })
 }
 
 /// Stretches that go past the merge, and others that do not.

@@ -3,13 +3,14 @@
 //! ```text
 //! while inputs are opened:   held
 //! while rows are taken in:   held (less and less) + on each thread a batch, its pages, a pile to sort + the shelf (more and more)
-//! while columns are written: the shelf + key blocks of all lanes + two windows
+//! while columns are written: the shelf + key blocks of all lanes + some windows
 //! while pages are copied:    held (less and less) + row groups in work, as they lie and as they will
 //! ```
 
 use crate::decode::OpenFile;
 use crate::limits::{MEMORY_BYTES_MIN, THREADS_MAX, WINDOW_ROWS_MIN};
 use crate::spec::Budget;
+use crate::stretch::WINDOWS_AT_ONCE;
 use parquet::basic::Type;
 use parquet::file::metadata::ColumnChunkMetaData;
 
@@ -87,8 +88,8 @@ impl Shares {
 
     /// Rows of a window of which the widest column takes so many bytes a row, and all together so many.
     pub(crate) fn window_rows(&self, widest: usize, row: usize) -> usize {
-        // On each thread a column as read; for each of two windows the order and the sums; the order of a third; packed pages.
-        let bytes = self.threads * widest + 2 * (12 + 16) + 8 + row / 2;
+        // On each thread a column as read; for each window the order and the sums; the order of one more; packed pages.
+        let bytes = self.threads * widest + WINDOWS_AT_ONCE * (12 + 16) + 8 + row / 2;
         (self.window / bytes).max(WINDOW_ROWS_MIN)
     }
 }

@@ -37,7 +37,7 @@ pub(crate) struct Stock {
 }
 
 /// Windows in work at once, so that nobody waits for the slowest column of one.
-const WINDOWS_AT_ONCE: usize = 2;
+pub(crate) const WINDOWS_AT_ONCE: usize = 3;
 
 impl Stock {
     /// Rows that were taken in.

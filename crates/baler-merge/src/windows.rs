@@ -4,20 +4,22 @@
 //! It is also the place where every page header passes by, so sizes are checked here, before the decoder allocates what a
 //! header asks for; and where a failed read is told apart from a damaged file.
 
+mod chunk;
+mod headers;
+
 use crate::io::Input;
-use crate::limits::{GAP_BYTES_MAX, PAGE_HEADER_BYTES_MAX};
-use crate::page_claims::PageClaims;
-use crate::page_places::{GroupPages, rows_of};
-use crate::pages::header::{PageHeader, PageKind};
-use crate::pages::parse_header::parse_header;
+use crate::limits::GAP_BYTES_MAX;
+use crate::page_places::GroupPages;
 use bytes::Bytes;
+use chunk::{Chunk, Window};
+use headers::PageHeaders;
 use parquet::arrow::ProjectionMask;
 use parquet::errors::{ParquetError, Result as ParquetResult};
 use parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaData, RowGroupMetaData};
 use parquet::file::reader::{ChunkReader, Length};
-use std::io::{self, Read};
+use std::io;
 use std::ops::Range;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// An input as the decoder reads it. Clones share their windows.
 #[derive(Clone)]
@@ -29,34 +31,6 @@ struct Shared {
     /// By where they start; chunks do not overlap in any file that decodes.
     chunks: Vec<Chunk>,
     failure: Mutex<Option<io::Error>>,
-}
-
-struct Chunk {
-    group: usize,
-    start: u64,
-    end: u64,
-    claims: PageClaims,
-    /// If only some pages are read, where they lie; they are asked for one by one.
-    places: Vec<Place>,
-    window: Mutex<Window>,
-}
-
-/// A page whose place is known.
-struct Place {
-    start: u64,
-    end: u64,
-    /// Rows that it must hold, if its header tells how many it does.
-    rows: Option<u64>,
-}
-
-#[derive(Default)]
-struct Window {
-    start: u64,
-    bytes: Bytes,
-    /// Something of the chunk was read already.
-    begun: bool,
-    /// A page whose body is to be looked at when it is read, and where that begins.
-    page: Option<(u64, PageHeader)>,
 }
 
 impl Windows {
@@ -97,128 +71,6 @@ impl Windows {
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .take()
-    }
-}
-
-impl Chunk {
-    fn of(group: usize, column: &ColumnChunkMetaData) -> Self {
-        let (start, length) = column.byte_range();
-        Self {
-            group,
-            start,
-            end: start + length,
-            claims: PageClaims::of(column),
-            places: Vec::new(),
-            window: Mutex::default(),
-        }
-    }
-
-    /// The dictionary and the pages to be read, those that touch each other together.
-    fn parts(
-        group: usize,
-        column: &ColumnChunkMetaData,
-        pages: &GroupPages,
-        leaf: usize,
-        rows: u64,
-    ) -> Vec<Self> {
-        let whole = Self::of(group, column);
-        let flat = column.column_descr().max_rep_level() == 0;
-        let places = &pages.places[leaf].page_locations;
-        let first = places
-            .first()
-            .map_or(whole.end, |place| place.offset.unsigned_abs());
-        let dictionary = (first > whole.start).then_some(Place {
-            start: whole.start,
-            end: first,
-            rows: None,
-        });
-        let met = places.iter().enumerate().filter_map(|(page, place)| {
-            let rows = rows_of(places, page, rows);
-            let start = place.offset.unsigned_abs();
-            pages.meets(&rows).then_some(Place {
-                start,
-                end: start + u64::from(place.compressed_page_size.unsigned_abs()),
-                rows: flat.then_some(rows.end - rows.start),
-            })
-        });
-        let mut parts: Vec<Self> = Vec::new();
-        for place in dictionary.into_iter().chain(met) {
-            match parts.last_mut().filter(|last| last.end == place.start) {
-                Some(last) => {
-                    last.end = place.end;
-                    last.places.push(place);
-                }
-                None => parts.push(Self {
-                    start: place.start,
-                    end: place.end,
-                    places: vec![place],
-                    ..Self::of(group, column)
-                }),
-            }
-        }
-        parts
-    }
-
-    /// Checks a page that was asked for by its place.
-    fn check_place(&self, start: u64, bytes: &Bytes) -> Result<(), String> {
-        let place = self.places.iter().find(|place| place.start == start);
-        let Some(place) = place.filter(|place| place.end == start + bytes.len() as u64) else {
-            return Err("a page lies where its index does not say".into());
-        };
-        let (header, length) = parse_header(bytes)?;
-        self.check_page(start, &header, length)?;
-        match (&header.kind, place.rows) {
-            (PageKind::V1 { values, .. } | PageKind::V2 { values, .. }, Some(rows))
-                if u64::from(*values) != rows =>
-            {
-                return Err(format!("a page has {values} rows, its index says {rows}"));
-            }
-            (PageKind::Dictionary { .. }, Some(_)) => return Err("a page of values is a dictionary".into()),
-            _ => {}
-        }
-        match self.claims.is_looked_into(&header) {
-            true => self.claims.check_body(header, bytes.slice(length..)),
-            false => Ok(()),
-        }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Window> {
-        self.window.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Checks what a page header of so many bytes claims.
-    fn check_page(&self, at: u64, header: &PageHeader, length: usize) -> Result<(), String> {
-        self.claims.check(header)?;
-        let (whole, left) = (header.packed + length, self.end - at);
-        match whole as u64 > left {
-            true => Err(format!(
-                "a page takes {whole} bytes with its header, more than the {left} that its column has left"
-            )),
-            false => Ok(()),
-        }
-    }
-
-    /// Checks the body of a page whose header was read before, if that was asked for.
-    fn check_read(&self, start: u64, bytes: &Bytes) -> Result<(), String> {
-        if !self.places.is_empty() {
-            return self.check_place(start, bytes);
-        }
-        let page = self.lock().page.take_if(|(body, _)| *body == start);
-        match page {
-            Some((_, header)) => self.claims.check_body(header, bytes.clone()),
-            None => Ok(()),
-        }
-    }
-}
-
-impl Window {
-    fn begun(start: u64, bytes: Bytes) -> Self {
-        Self {
-            start,
-            bytes,
-            begun: true,
-            page: None,
-        }
     }
 }
 
@@ -321,11 +173,7 @@ impl ChunkReader for Windows {
     type T = PageHeaders;
 
     fn get_read(&self, start: u64) -> ParquetResult<PageHeaders> {
-        Ok(PageHeaders {
-            shared: Arc::clone(&self.0),
-            start,
-            header: None,
-        })
+        Ok(PageHeaders::at(Arc::clone(&self.0), start))
     }
 
     fn get_bytes(&self, start: u64, length: usize) -> ParquetResult<Bytes> {
@@ -340,59 +188,5 @@ impl ChunkReader for Windows {
             }
             _ => Err(ParquetError::EOF("a page reaches beyond its column".into())),
         }
-    }
-}
-
-/// Enough for any header without huge statistics; a longer one is fetched again at twice the length.
-const HEADER_BYTES: usize = 4 << 10;
-
-/// Reads a page header, after all that it claims was checked. The decoder asks for one of these also where it needs no header, so
-/// nothing is fetched or checked before the first byte is read.
-pub(crate) struct PageHeaders {
-    shared: Arc<Shared>,
-    start: u64,
-    header: Option<(Bytes, usize)>,
-}
-
-impl Shared {
-    /// The header of the page at `start`, and nothing behind it.
-    fn checked_header(&self, start: u64) -> ParquetResult<Bytes> {
-        let chunk = &self.chunks[self.chunk_at(start)?];
-        let mut wanted = HEADER_BYTES;
-        loop {
-            let bytes = self.fetch(start, wanted)?;
-            match parse_header(&bytes) {
-                Ok((header, length)) => {
-                    let checked = chunk.check_page(start, &header, length);
-                    checked.map_err(ParquetError::General)?;
-                    if chunk.claims.is_looked_into(&header) {
-                        chunk.lock().page = Some((start + length as u64, header));
-                    }
-                    return Ok(bytes.slice(..length));
-                }
-                Err(_) if bytes.len() == wanted && wanted < PAGE_HEADER_BYTES_MAX => wanted *= 2,
-                Err(_) if wanted >= PAGE_HEADER_BYTES_MAX => {
-                    let why = format!("a page header is longer than {PAGE_HEADER_BYTES_MAX} bytes");
-                    return Err(ParquetError::General(why));
-                }
-                Err(why) => return Err(ParquetError::General(why)),
-            }
-        }
-    }
-}
-
-impl Read for PageHeaders {
-    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        let (bytes, at) = match &mut self.header {
-            Some(header) => header,
-            none => {
-                let header = self.shared.checked_header(self.start);
-                none.insert((header.map_err(io::Error::other)?, 0))
-            }
-        };
-        let length = into.len().min(bytes.len() - *at);
-        into[..length].copy_from_slice(&bytes[*at..*at + length]);
-        *at += length;
-        Ok(length)
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use baler_core::file::{File, FilePath};
 use baler_core::ids::{JobId, JournalId, Sequence, TableName, Token};
-use baler_core::table::{Catalog, MergeSpec, Policy, Replaced, Rewritten, TableSpec};
+use baler_core::table::{Catalog, Replaced, TableSpec};
 use baler_core::time::Millis;
 use baler_core::{Batch, Event, State, apply};
 
@@ -160,22 +160,14 @@ fn beginning(scenario: &Scenario, files: Vec<Arc<File>>) -> Arc<Entry> {
 }
 
 fn spec(native: bool) -> TableSpec {
+    let (catalog, replaced) = match native {
+        true => (Catalog::Native, Replaced::default()),
+        false => (Catalog::InPlace, Replaced::Delete),
+    };
     TableSpec {
-        catalog: if native { Catalog::Native } else { Catalog::InPlace },
-        policy: Policy::default(),
-        merge: MergeSpec::default().into(),
         grace: Millis(1),
-        rewritten: Rewritten::default(),
-        replaced: if native {
-            Replaced::default()
-        } else {
-            Replaced::Delete
-        },
-        names_once: false,
-        retention: None,
-        tenant: None,
-        shard: None,
-        cross_shard_from: None,
+        replaced,
+        ..TableSpec::of(catalog)
     }
 }
 

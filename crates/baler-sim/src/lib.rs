@@ -38,11 +38,15 @@ mod model;
 mod oracle;
 
 mod coverage;
+#[cfg(feature = "mutants")]
+mod hunt;
 mod scenarios;
 mod shrink;
 
 pub use coverage::Coverage;
 pub use faults::Fault;
+#[cfg(feature = "mutants")]
+pub use hunt::{Catch, hunt};
 pub use oracle::Violation;
 pub use run::{Options, Outcome, run};
 pub use scenarios::Scenario;

@@ -17,6 +17,8 @@ struct Args {
     /// One in so many seeds is run twice.
     twice: u64,
     without: BTreeSet<Fault>,
+    /// Planted bugs to hunt, instead of all else.
+    mutants: Option<String>,
 }
 
 const USAGE: &str = "baler-sim [--seeds N] [--from S] [--threads N] [--twice-every N] [--without KIND,…]\n\
@@ -30,6 +32,7 @@ fn parse(mut words: impl Iterator<Item = String>) -> Result<Args, String> {
         threads: 2,
         twice: 20,
         without: BTreeSet::new(),
+        mutants: None,
     };
     while let Some(flag) = words.next() {
         let value = words
@@ -46,6 +49,7 @@ fn parse(mut words: impl Iterator<Item = String>) -> Result<Args, String> {
             "--from" => args.from = number()?,
             "--threads" => args.threads = number()?.max(1),
             "--twice-every" => args.twice = number()?.max(1),
+            "--mutants" => args.mutants = Some(value),
             "--without" => {
                 for name in value.split(',') {
                     let fault = Fault::named(name).ok_or_else(|| {
@@ -69,15 +73,55 @@ fn main() -> ExitCode {
             return ExitCode::from(2);
         }
     };
-    let passed = match args.seed {
-        Some(seed) => replay(seed, &args),
-        None => many(&args),
+    let passed = match (&args.mutants, args.seed) {
+        (Some(names), _) => hunt_all(names, &args),
+        (None, Some(seed)) => replay(seed, &args),
+        (None, None) => many(&args),
     };
     if passed {
         ExitCode::SUCCESS
     } else {
         ExitCode::FAILURE
     }
+}
+
+/// Plants one bug after another, and says how many seeds each took.
+#[cfg(feature = "mutants")]
+fn hunt_all(names: &str, args: &Args) -> bool {
+    use baler_core::mutants::Mutant;
+    let chosen: Option<Vec<Mutant>> = match names {
+        "all" => Some(Mutant::ALL.to_vec()),
+        names => names.split(',').map(Mutant::named).collect(),
+    };
+    let Some(chosen) = chosen else {
+        eprintln!("{names}: there is no such planted bug; they are in crates/baler-core/src/mutants/list.rs");
+        return false;
+    };
+    // Panics are among what is looked for: thousands of them need not be told one by one.
+    std::panic::set_hook(Box::new(|_panic| {}));
+    let mut all_found = true;
+    for mutant in chosen {
+        match baler_sim::hunt(mutant, args.from, args.seeds, args.threads) {
+            Some(found) => println!(
+                "{}: found after {} seeds: guarantee {} does not hold: {}",
+                mutant.name(),
+                found.seeds,
+                found.violation.guarantee,
+                found.violation.what
+            ),
+            None => {
+                println!("{}: not found in {} seeds", mutant.name(), args.seeds);
+                all_found = false;
+            }
+        }
+    }
+    all_found
+}
+
+#[cfg(not(feature = "mutants"))]
+fn hunt_all(_names: &str, _args: &Args) -> bool {
+    eprintln!("this build holds no planted bugs: cargo xtask sim --mutants makes one that does");
+    false
 }
 
 fn replay(seed: u64, args: &Args) -> bool {

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use baler_core::ids::TableName;
 use baler_core::request::Request;
-use baler_core::table::{Catalog, Leveled, MergeSpec, Policy, Replaced, Rewritten, SizeTiered, TableSpec};
+use baler_core::table::{Catalog, Leveled, MergeSpec, Policy, Replaced, SizeTiered, TableSpec};
 use baler_core::time::Millis;
 
 use crate::dice::Dice;
@@ -98,17 +98,12 @@ impl Plan {
             ..MergeSpec::default()
         };
         let spec = TableSpec {
-            catalog: Catalog::Native,
             policy,
             merge: Arc::new(merge),
             grace: Millis::from_secs(self.grace.as_secs()),
-            rewritten: Rewritten::default(),
             replaced: Replaced::Delete,
-            names_once: false,
             retention: self.retention.map(|length| Millis::from_secs(length.as_secs())),
-            tenant: None,
-            shard: None,
-            cross_shard_from: None,
+            ..TableSpec::of(Catalog::Native)
         };
         Request::CreateTable {
             table: TableName::from(TABLE),

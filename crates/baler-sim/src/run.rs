@@ -8,6 +8,7 @@ use std::time::Duration;
 use anyhow::Result;
 use baler::collector;
 use baler::desk::{Offer, OwnDesk, Room};
+use baler::receipts;
 use baler::root::Root;
 use baler::watch::Watch;
 use baler_core::ids::{JournalId, TableName};
@@ -25,6 +26,7 @@ use crate::nodes::network::Network;
 use crate::nodes::{Birth, Kind, opening};
 use crate::oracle::Violation;
 use crate::plan::{Plan, TABLE};
+use crate::store::PREFIX;
 use crate::world::World;
 
 /// How a run is made.
@@ -185,6 +187,7 @@ async fn look_in(birth: &Birth, root: &Arc<Root>, watch: &Arc<Watch>) -> Result<
         .submit(Request::Retry { table, paths: vec![] })
         .await?;
     // As `baler gc --full` does.
+    receipts::write_due(root).await?;
     collector::find_late_writes(root).await?;
     collector::collect(root, Grace::Kept).await?;
     collector::sweep_probes(root, Grace::Kept).await?;
@@ -204,7 +207,12 @@ async fn look_in(birth: &Birth, root: &Arc<Root>, watch: &Arc<Watch>) -> Result<
     let poll = Request::Poll(desk.ask(room, scope));
     let wanted = root.would_decide(&poll);
     let idle = state.jobs.is_empty() && wanted.is_empty();
-    let clean = state.garbage.is_empty() && state.leftovers.is_empty();
+    // Probes that land late are swept once they are old.
+    let probes = birth.world.look(|_, objects| {
+        let below = format!("{PREFIX}/_baler/probe/");
+        objects.below(&below).count()
+    });
+    let clean = state.garbage.is_empty() && state.leftovers.is_empty() && probes == 0;
     birth.world.note(format_args!(
         "founder sees {} jobs, {} garbage, {} leftovers, all handed over: {}, wanted: {wanted:?}",
         state.jobs.len(),
@@ -233,6 +241,7 @@ fn judge(world: &World, rests: bool) {
         checkers::endings::at_end(&oracle.model, &mut wrong);
         if rests {
             checkers::deletion::at_end(&oracle.model, objects, &mut wrong);
+            checkers::receipts::at_end(&oracle.model, objects, &mut wrong);
         }
         wrong
             .into_iter()

@@ -17,6 +17,12 @@ use baler::station::RescanSettings;
 #[tokio::main]
 async fn main() -> Result<()> {
     let folder = tempfile::tempdir()?;
+    for day in 0..6 {
+        let day = folder.path().join(format!("day={day}"));
+        std::fs::create_dir(&day)?;
+        baler::demo_data::write(&day, 50, || {})?;
+    }
+    println!("300 files are written");
     let rescan = RescanSettings {
         every: Some(Duration::from_millis(200)),
         settle: Duration::ZERO,
@@ -36,12 +42,6 @@ async fn main() -> Result<()> {
         let worker = RemoteWorker::builder([url.as_str()]).merging(merging);
         workers.push(worker.start().await?);
     }
-    for day in 0..6 {
-        let day = folder.path().join(format!("day={day}"));
-        std::fs::create_dir(&day)?;
-        baler::demo_data::write(&day, 50, || {})?;
-    }
-    println!("300 files are written");
     let files = || {
         let state = writer.state();
         state

@@ -15,12 +15,15 @@ use baler_core::request::{Grace, Reply, Request};
 use baler_core::state::{Pin, State};
 use baler_core::table::Replaced;
 use baler_core::time::{Millis, StoreTime};
+use baler_journal::steps::Step;
 use futures::{StreamExt, stream};
 use serde::Serialize;
 
 use crate::depot::{Aside, Deleted, Deletion, ToSetAside};
+use crate::receipts;
 use crate::report::NamedReason;
 use crate::root::Root;
+use crate::undoing;
 
 /// What a collection did, or would do.
 #[derive(Clone, Debug, Default, Serialize)]
@@ -38,6 +41,7 @@ pub struct Collected {
 /// Takes the files that committed jobs replaced out of the readers' sight: where nothing can be renamed, by deleting
 /// them. Answers with what had to be put back.
 pub async fn clear_sight(root: &Root) -> Result<Vec<String>> {
+    undoing::bring_back(root).await?;
     let put_back = set_aside(root).await?;
     let ripe = |garbage: &Arc<Garbage>| garbage.stage == Stage::Ripe;
     if root.replica.state().garbage.values().any(ripe) {
@@ -52,7 +56,11 @@ async fn set_aside(root: &Root) -> Result<Vec<String>> {
     let to_set_aside = state
         .garbage
         .iter()
-        .filter(|(_, garbage)| garbage.stage == Stage::ToSetAside);
+        .filter(|(_, garbage)| garbage.stage == Stage::ToSetAside)
+        .filter(|(_, garbage)| {
+            let original = garbage.original.as_ref();
+            !original.is_some_and(|original| undoing::stays_in_sight(&state, &original.path))
+        });
     let pending: Vec<ToSetAside> = to_set_aside
         .filter_map(|(path, garbage)| {
             Some(ToSetAside {
@@ -78,6 +86,7 @@ async fn set_aside(root: &Root) -> Result<Vec<String>> {
             Err(error) => tracing::warn!("a replaced file stays in sight for now: {error}"),
         }
     }
+    Step::SetAside.reached();
     root.replica
         .submit(Request::ReportAside { moved, nothing })
         .await?;
@@ -86,12 +95,14 @@ async fn set_aside(root: &Root) -> Result<Vec<String>> {
 
 /// Sweeps ended attempts and deletes what is due.
 pub async fn collect(root: &Root, grace: Grace) -> Result<Collected> {
+    undoing::bring_back(root).await?;
     let put_back = set_aside(root).await?;
     if grace == Grace::Kept && would_be_ripe(&root.replica.state(), root.now()) {
         root.replica.submit(Request::Tick).await?;
     }
     sweep(root, grace).await?;
     let mut collected = delete_due(root, grace).await?;
+    collected.deleted += receipts::delete_old(root).await?;
     collected.failed.extend(sweep(root, grace).await?);
     for NamedReason { path, reason } in &collected.failed {
         tracing::warn!("{path} stays for now: {reason}");
@@ -106,7 +117,7 @@ pub async fn collect(root: &Root, grace: Grace) -> Result<Collected> {
 fn would_be_ripe(state: &State, now: StoreTime) -> bool {
     let over = |since, table: &_| {
         let table = state.tables.get(table);
-        let length = table.map_or(Millis(0), |table| table.spec.grace);
+        let length = table.map_or(Millis(0), |table| table.spec.grace.between_stamps());
         let began = state.began(since).unwrap_or(state.time);
         began + length <= now && !state.has_passed(length, since)
     };
@@ -177,6 +188,9 @@ async fn delete_due(root: &Root, grace: Grace) -> Result<Collected> {
     let Reply::Due(due) = root.replica.submit(Request::DeclareDue { grace }).await? else {
         return Err(anyhow!("the deletion list was refused"));
     };
+    if !due.is_empty() {
+        Step::DueDeclared.reached();
+    }
     let state = root.replica.state();
     let list: Vec<Deletion> = due
         .into_iter()
@@ -216,6 +230,7 @@ async fn delete_due(root: &Root, grace: Grace) -> Result<Collected> {
         }
     }
     if !gone.is_empty() {
+        Step::Deleted.reached();
         root.replica.submit(Request::ReportDeleted(gone)).await?;
     }
     Ok(collected)

@@ -15,7 +15,10 @@ pub mod api;
 pub mod adding;
 #[cfg(feature = "parquet")]
 pub mod adoption;
+pub mod audit;
 pub mod cache;
+#[cfg(all(feature = "cli", feature = "http"))]
+pub mod chaos;
 pub mod collector;
 #[cfg(all(feature = "http", feature = "parquet"))]
 pub mod crew;
@@ -25,15 +28,19 @@ pub mod desk;
 pub mod discovery;
 pub mod estimate;
 pub mod folder;
+#[cfg(feature = "cli")]
+pub mod mending;
 pub mod merge;
 pub mod metrics;
 pub mod owner;
+pub mod receipts;
 pub mod root;
 #[cfg(feature = "parquet")]
 pub mod run;
 pub mod site;
 pub mod station;
 pub mod store;
+pub mod undoing;
 pub mod upkeep;
 pub mod watch;
 pub mod worker;

@@ -12,6 +12,7 @@ use record::Record;
 pub(crate) const HELP: &str = "\
 Usage: cargo xtask sim [--seeds N] [--from S] [--twice-every N] [--without KIND,…] [--profile release|dev] [--write]
        cargo xtask sim --seed S [--without KIND,…]
+       cargo xtask sim --mutants [--only NAME,…] [--seeds N] [--from S]
 
 Runs Baler in a simulated world: the real code over a store, a network and clocks in which everything goes wrong. Each seed is a
 world of its own, and the same each time. Prints how often each kind of fault happened and which scenarios were reached; a
@@ -23,12 +24,26 @@ guarantee that does not hold fails the run, with the smallest set of faults that
   --twice-every N   one in so many is run twice, and must be the same (20)
   --without KIND,…  kinds of faults to leave out
   --profile P       how to build it (release)
+  --mutants         plants the bugs of crates/baler-core/src/mutants/list.rs one after another; each must be found within
+                    2,000 seeds (--seeds), and the command fails if one is not
+  --only NAME,…     only these of them
   --write           adds what was reached to docs/proof.md";
 
 pub(crate) fn run(args: &[String]) -> Result<()> {
-    let known = ["seeds", "from", "seed", "twice-every", "without", "profile"];
-    let options = Options::parse_with_flags(args, &known, &["write"])?;
+    let known = [
+        "seeds",
+        "from",
+        "seed",
+        "twice-every",
+        "without",
+        "profile",
+        "only",
+    ];
+    let options = Options::parse_with_flags(args, &known, &["write", "mutants"])?;
     let workspace = Workspace::find()?;
+    if options.flag("mutants") {
+        return hunt(&workspace, &options);
+    }
     let profile: String = options.one("profile", "release".to_owned())?;
     let mut asked = Vec::new();
     for name in &known[..5] {
@@ -43,6 +58,28 @@ pub(crate) fn run(args: &[String]) -> Result<()> {
         true => figures.write(&workspace, &made_of),
         false => Ok(()),
     }
+}
+
+/// The feature is asked for here, and by `cargo xtask mutants`.
+fn hunt(workspace: &Workspace, options: &Options) -> Result<()> {
+    let only: String = options.one("only", "all".to_owned())?;
+    let (seeds, from): (u64, u64) = (options.one("seeds", 2_000)?, options.one("from", 0)?);
+    let build = [
+        "run",
+        "--locked",
+        "--quiet",
+        "-p",
+        "baler-sim",
+        "--features",
+        "mutants",
+    ];
+    let mut command = workspace.cargo(&build);
+    command
+        .args(["--profile", &options.one("profile", "release".to_owned())?])
+        .args(["--", "--mutants", &only])
+        .args(["--seeds", &seeds.to_string(), "--from", &from.to_string()])
+        .env("RUST_LIB_BACKTRACE", "0");
+    process::run(&mut command)
 }
 
 fn simulate(workspace: &Workspace, profile: &str, asked: &[String]) -> Result<Record> {

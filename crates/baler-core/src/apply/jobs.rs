@@ -7,6 +7,7 @@ use crate::job::{CancelReason, Finished, Job, JobStatus, JobSummary, Output, Ran
 use crate::limits;
 use crate::names::{self, Attempt};
 use crate::range::{Edge, Span};
+use crate::receipt::Tried;
 use crate::state::State;
 use crate::table::Replaced;
 use crate::time::TimeRange;
@@ -54,6 +55,7 @@ impl State {
             publish: Range::default(),
             tries: None,
             planned,
+            receipt: false,
             input_faults: 0,
             last_error: None,
         };
@@ -75,18 +77,31 @@ impl State {
         }));
     }
 
-    pub(super) fn finish_range(&mut self, job: JobId, id: RangeId, finished: &Finished) {
-        let range = self
-            .job_mut(job)
-            .range_mut(id)
-            .expect("events name ranges that exist");
-        let lease = range.lease().expect("only a leased range is finished").clone();
+    pub(super) fn finish_range(&mut self, id: JobId, range: RangeId, finished: &Finished) {
+        let job = self.job_mut(id);
+        let receipt = job.receipt;
+        let at = job.range_mut(range).expect("events name ranges that exist");
+        let lease = at.lease().expect("only a leased range is finished").clone();
         assert_eq!(
             lease.token, finished.token,
             "a range is finished by its lease's owner"
         );
-        range.status = RangeStatus::Finished(finished.clone());
+        at.status = RangeStatus::Finished(finished.clone());
+        if receipt {
+            at.remember(Tried::of(&lease, None));
+        }
         self.count_lease(lease.watcher, -1);
+        if crate::planted!(FinishedIsLeftover) {
+            let (table, token) = (self.jobs[&id].table.clone(), finished.token);
+            self.leave_behind(
+                &table,
+                Attempt {
+                    job: id,
+                    range,
+                    token,
+                },
+            );
+        }
     }
 
     /// In a plain table the outputs take the inputs' place, and the job holds them until they are published.
@@ -102,17 +117,28 @@ impl State {
         for output in job.outputs() {
             table.held.insert(output.path.clone(), id);
         }
+        if crate::planted!(InputsGoBeforePublished) {
+            let replaced = self.tables[&job.table].spec.replaced.clone();
+            for (index, input) in job.inputs.iter().enumerate() {
+                self.discard_plain(&job, index, input, &replaced);
+            }
+        }
     }
 
     /// Only now are the outputs where they can be found: a 404 from before says nothing.
     pub(super) fn publish_job(&mut self, id: JobId, identities: &[Identity]) {
         let added = self.sequence;
-        let publish = &mut self.job_mut(id).publish;
+        let job = self.job_mut(id);
+        let receipt = job.receipt;
+        let publish = &mut job.publish;
         let lease = publish
             .lease()
             .expect("only a leased publishing is reported")
             .clone();
         publish.status = RangeStatus::Free;
+        if receipt {
+            publish.remember(Tried::of(&lease, None));
+        }
         self.count_lease(lease.watcher, -1);
         let job = self.jobs[&id].clone();
         let table = self.table_mut(&job.table);
@@ -147,6 +173,9 @@ impl State {
             }
         }
         self.end_job(&job, JobStatus::Committed, None, None);
+        if job.receipt {
+            self.remember_committed(&job);
+        }
     }
 
     pub(super) fn swap_files(&mut self, job: &Job) {
@@ -263,6 +292,9 @@ impl State {
             ..summary(job, status, cancelled, self.sequence)
         };
         self.recent.push_back(Arc::new(summary));
+        if crate::planted!(FinalStateOverwritten) {
+            self.jobs.insert(job.id, Arc::new(job.clone()));
+        }
         if self.recent.len() > limits::RECENT_JOBS_MAX {
             self.recent.pop_front();
         }
@@ -296,6 +328,9 @@ pub(crate) fn summary(
         bytes_out: job.outputs().map(|output| output.bytes).sum(),
         ended,
         finished_by: job.finished().map(|(_, finished)| finished.token).collect(),
+        undone: None,
+        attempts: if job.receipt { job.attempts() } else { 0 },
+        effort: job.effort(),
     }
 }
 

@@ -1,10 +1,11 @@
 //! Leases are taken and given back, and those who answer for them are counted.
 
 use crate::event::ReleaseReason;
-use crate::ids::{JobId, RangeId, WatcherId};
+use crate::ids::{JobId, RangeId, Sequence, WatcherId};
 use crate::job::{Backoff, RangeStatus};
 use crate::lease::{HostLock, Lease, Watcher};
 use crate::names::Attempt;
+use crate::receipt::Tried;
 use crate::state::State;
 
 impl State {
@@ -18,7 +19,9 @@ impl State {
         range.status = RangeStatus::Leased(lease);
         range.attempts += 1;
         self.count_lease(watcher, 1);
-        self.raise_counter(watcher);
+        if !crate::planted!(IdleWatcherRobbed) {
+            self.raise_counter(watcher);
+        }
         if let (Some(watcher), Some(host)) = (self.watchers.get_mut(&watcher), host) {
             watcher.host = Some(host.clone());
         }
@@ -34,6 +37,7 @@ impl State {
             | ReleaseReason::ChildDied(error) => Some(error.clone()),
             _ => job.last_error.take(),
         };
+        let receipt = job.receipt;
         let range = job
             .range_mut(attempt.range)
             .expect("events name ranges that exist");
@@ -64,6 +68,9 @@ impl State {
             range.count_loss(&lease);
         }
         range.status = RangeStatus::Free;
+        if receipt {
+            range.remember(Tried::of(&lease, Some(why.clone())));
+        }
         job.input_faults += u32::from(to_blame);
         let table = job.table.clone();
         self.count_lease(lease.watcher, -1);
@@ -93,10 +100,23 @@ impl State {
         self.raise_counter(to);
     }
 
+    /// Gives a lease that was lost back to who shows its token: planted, and wrong.
+    pub(super) fn revive(&mut self, attempt: &Attempt) {
+        let range = self.job_mut(attempt.job).range_mut(attempt.range);
+        if let Some(RangeStatus::Leased(lease)) = range.map(|range| &mut range.status) {
+            lease.token = attempt.token;
+        }
+    }
+
     /// A watcher without leases is not in the state: with nothing leased it owes nobody a sign of life.
     pub(super) fn count_lease(&mut self, id: WatcherId, change: i32) {
+        let counter = if crate::planted!(IdleWatcherRobbed) {
+            Sequence(1)
+        } else {
+            self.sequence
+        };
         let mut watcher = self.watchers.remove(&id).unwrap_or(Watcher {
-            counter: self.sequence,
+            counter,
             leases: 0,
             host: None,
         });

@@ -6,9 +6,13 @@ mod garbage;
 mod jobs;
 mod leases;
 mod planning;
+mod receipts;
+mod renewal;
 mod tables;
+mod undo;
 
 pub(crate) use jobs::summary;
+pub use renewal::{History, renew};
 
 use std::sync::Arc;
 
@@ -88,11 +92,13 @@ pub fn apply_event(state: &mut State, event: &Event) {
             why,
             drops,
             alone,
+            receipt,
         } => {
             state.plan_job(*job, table, partition, inputs, *output_level, why);
             let job = state.job_mut(*job);
             job.drops = drops.clone();
             job.ranges[0].alone = *alone;
+            job.receipt = *receipt;
         }
         Event::RangeLeased {
             job,
@@ -133,10 +139,19 @@ pub fn apply_event(state: &mut State, event: &Event) {
             tries.expect("what was never tried is not stuck").stuck = Some(reason.clone());
         }
         Event::JobFailed { job, reason } => state.fail_job(*job, reason),
+        Event::JobUndone { job } => state.undo_job(*job),
+        Event::InputsReturned { files } => state.return_inputs(files),
         Event::JobCancelled { job, why } => state.cancel_job(*job, why),
+        Event::ReceiptsWritten { jobs } => state.receipts_written(jobs),
+        Event::ReceiptsRetired { before } => state.old_receipts.retired = *before,
+        Event::ReceiptsDeleted { before } => state.old_receipts.deleted = *before,
+        Event::TableReceiptsDeleted { table } => state.table_receipts_deleted(table),
         Event::WatcherRenewed { watcher } => state.raise_counter(*watcher),
         Event::WatcherTakenOver { watcher, by } => state.pass_leases(|lease| lease.watcher == *watcher, *by),
         Event::LeasesRewatched { attempts, watcher } => {
+            if crate::planted!(RenewalWithoutCondition) {
+                attempts.iter().for_each(|attempt| state.revive(attempt));
+            }
             state.pass_leases(|lease| attempts.iter().any(|a| a.token == lease.token), *watcher);
         }
         Event::SetAside { asides } => state.advance_garbage(asides, Stage::Waiting),

@@ -48,6 +48,7 @@ impl State {
         let table = self.table_mut(name);
         table.quarantine = imbl::OrdMap::new();
         table.dropped = Some(at);
+        self.forget_committed_of(name);
     }
 
     /// A live file of a native table goes on its way out. This version of it does not come back.

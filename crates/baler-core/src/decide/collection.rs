@@ -147,11 +147,12 @@ pub(crate) fn is_ripe(state: &State, path: &FilePath, garbage: &Garbage, grace: 
         return false;
     };
     let waited = match garbage.stage {
-        Stage::ToSetAside | Stage::Due => false,
+        Stage::ToSetAside | Stage::Returning | Stage::Due => false,
         Stage::Ripe => true,
         Stage::Waiting => is_over(state, table.spec.grace, garbage.since, grace),
     };
-    waited && !table.files.contains_key(path) && !garbage.is_pinned(&state.pins)
+    let pinned = state.is_pinned(path, garbage) && !crate::planted!(CollectorIgnoresPins);
+    waited && !table.files.contains_key(path) && !pinned
 }
 
 /// Whether the table says that nothing can delete just this version of a file that Baler did not name.
@@ -162,12 +163,15 @@ fn stays(state: &State, path: &FilePath, garbage: &Garbage) -> bool {
 }
 
 fn is_over(state: &State, length: Millis, since: Sequence, grace: Grace) -> bool {
-    grace == Grace::Waived || state.has_passed(length, since)
+    grace == Grace::Waived || state.has_passed(length.between_stamps(), since)
 }
 
 /// Whether a table names this path, as live or as consumed and perhaps still there.
 fn is_shown(state: &State, path: &FilePath) -> bool {
-    let mut tables = state.tables.values();
+    let mut tables = state
+        .tables
+        .values()
+        .filter(|_| !crate::planted!(SweepsWhatIsLive));
     tables.any(|table| table.files.contains_key(path) || table.consumed.contains_key(path))
 }
 
@@ -182,7 +186,9 @@ fn is_rightful(state: &State, attempt: &Attempt, path: &FilePath) -> bool {
         .jobs
         .get(&attempt.job)
         .into_iter()
-        .flat_map(|job| job.finished());
+        .flat_map(|job| job.finished())
+        .filter(|_| !crate::planted!(CollectorIgnoresJobs))
+        .filter(|_| !crate::planted!(FinishedIsLeftover));
     let counted_on = finished.any(|(range, finished)| {
         let by = Attempt {
             job: attempt.job,
@@ -205,5 +211,5 @@ fn wrote(state: &State, evidence: Sequence, path: &FilePath) -> bool {
         && name.attempt.job < state.next_job
         && name.attempt.token.sequence <= evidence;
     let unfinished = state.jobs.contains_key(&name.attempt.job);
-    granted_here && !unfinished
+    granted_here && (!unfinished || crate::planted!(CollectorIgnoresJobs))
 }

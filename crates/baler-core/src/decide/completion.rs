@@ -47,7 +47,7 @@ impl Draft {
             return self.refuse_unproved(&attempt, &job, error);
         }
         let changed = changed_inputs(&job, inputs_now);
-        if !changed.is_empty() {
+        if !changed.is_empty() && !crate::planted!(NoSourceCheck) {
             return self.cancel_changed(&job, changed);
         }
         let host = self.host_of(&job, &attempt);
@@ -57,13 +57,16 @@ impl Draft {
             finished: bounded_keys(&finish.finished),
         });
         let merged = self.state.jobs[&job.id].clone();
-        if merged.ranges.iter().any(|range| range.finished().is_none()) {
+        let whole = merged.ranges.iter().all(|range| range.finished().is_some());
+        if !whole && !crate::planted!(PublishedBeforeCommitted) {
             return Ok(Reply::Finished {
                 publish: None,
                 committed: None,
             });
         }
-        if let Err(error) = proof::check_job(&merged) {
+        if let Err(error) = proof::check_job(&merged)
+            && whole
+        {
             return self.abandon_unproved(&merged, error);
         }
         Ok(self.complete(&job, &attempt, &catalog, host))

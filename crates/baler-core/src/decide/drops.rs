@@ -45,7 +45,8 @@ pub(super) fn frozen(
     }
     let (lateness, row_time) = (merge.lateness?, merge.row_time.as_ref()?);
     let expired = merge.expire.as_ref();
-    holds_all(table, partition, inputs).then(|| DropsBefore {
+    let alone = holds_all(table, partition, inputs) || crate::planted!(TombstoneDroppedEarly);
+    alone.then(|| DropsBefore {
         deleted: merge.deleted.as_ref().map(|_| cut(row_time, lateness)),
         expired: expired.map(|expire| cut(&expire.column, expire.after.max(lateness))),
     })

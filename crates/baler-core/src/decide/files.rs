@@ -76,10 +76,15 @@ impl Draft {
         }
         if table.files.contains_key(path) {
             if let Some(job) = table.held.get(path).copied() {
-                if self.state.jobs[&job].status != JobStatus::Open {
+                // What is being published, or brought back by an undo, is not there yet.
+                let open = self
+                    .state
+                    .jobs
+                    .get(&job)
+                    .filter(|job| job.status == JobStatus::Open || crate::planted!(UnpublishedIsLetGo));
+                let Some(job) = open.cloned() else {
                     return;
-                }
-                let job = self.state.jobs[&job].clone();
+                };
                 self.cancel_job(&job, CancelReason::InputsChanged(vec![path.clone()]));
             }
             self.emit_lost(name, vec![path.clone()]);
@@ -220,7 +225,7 @@ fn offer(state: &State, table: &Table, evidence: Sequence, file: &File) -> Offer
     let due = state
         .garbage
         .get(path)
-        .is_some_and(|garbage| garbage.stage == Stage::Due);
+        .is_some_and(|garbage| garbage.stage == Stage::Due && !crate::planted!(AddsWhatIsDue));
     if table.is_consumed(path, &file.identity) {
         return Offer::Known;
     }
@@ -228,7 +233,7 @@ fn offer(state: &State, table: &Table, evidence: Sequence, file: &File) -> Offer
         || table
             .removed
             .get(path)
-            .is_some_and(|removed| removed.at > evidence)
+            .is_some_and(|removed| removed.at > evidence && !crate::planted!(StaleEvidence))
     {
         return Offer::Later;
     }
@@ -240,7 +245,8 @@ fn offer(state: &State, table: &Table, evidence: Sequence, file: &File) -> Offer
         return match () {
             () if live.identity == file.identity => Offer::Known,
             () if ours && !table.spec.catalog.publishes() => Offer::Known,
-            () if live.added > evidence || table.held.contains_key(path) => Offer::Later,
+            () if live.added > evidence && !crate::planted!(StaleEvidence) => Offer::Later,
+            () if table.held.contains_key(path) => Offer::Later,
             () => Offer::Overwritten,
         };
     }

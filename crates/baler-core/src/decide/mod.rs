@@ -12,9 +12,11 @@ mod planning;
 mod proof;
 mod proposing;
 mod queue;
+mod receipts;
 mod retention;
 mod tables;
 mod turns;
+mod undo;
 mod versions;
 mod watching;
 
@@ -104,6 +106,12 @@ impl Draft {
                 culprits,
             } => self.release(attempt, why, culprits),
             Request::Cancel(job) => self.cancel(*job),
+
+            Request::Undo(undo) => self.undo(undo),
+            Request::ReportReturned(returned) => self.report_returned(returned),
+            Request::ReportReceipts(written) => self.report_receipts(written),
+            Request::ReportReceiptsDeleted { before } => self.report_receipts_deleted(*before),
+            Request::ReportTableReceiptsDeleted(table) => self.report_table_receipts_deleted(table),
 
             Request::Renew(watcher) => self.renew(*watcher),
             Request::TakeOver { watcher, counter, by } => self.take_over(*watcher, *counter, *by),

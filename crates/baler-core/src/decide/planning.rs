@@ -128,15 +128,20 @@ impl Draft {
             budget.unfit -= usize::from(!admitted);
             let partition = turns.output_partition(&place, &proposal);
             let drops = drops::frozen(&self.state, &place.0, &partition, &proposal.inputs);
+            let mut inputs = proposal.inputs;
+            if crate::planted!(WrongTieBreak) {
+                inputs.reverse();
+            }
             self.emit(Event::JobPlanned {
                 job: self.state.next_job,
                 table: place.0,
                 partition,
-                inputs: proposal.inputs,
+                inputs,
                 output_level: proposal.output_level,
                 why: proposal.why,
                 drops,
                 alone: false,
+                receipt: true,
             });
             return true;
         }
@@ -175,6 +180,7 @@ impl Draft {
                 why: crate::job::Why::Bisected { of },
                 drops,
                 alone: like.ranges.iter().any(|range| range.alone),
+                receipt: true,
             });
         }
     }

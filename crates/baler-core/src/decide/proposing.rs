@@ -41,6 +41,7 @@ impl Draft {
             },
             drops,
             alone: false,
+            receipt: true,
         });
         Ok(Reply::Planned(job))
     }

@@ -33,7 +33,7 @@ impl Draft {
         self.emit(Event::Pinned {
             table: name.clone(),
             owner: cut(owner),
-            lifetime,
+            lifetime: lifetime.between_stamps(),
             version,
         });
         Ok(Reply::Pinned(pin))

@@ -55,7 +55,9 @@ impl Draft {
 
     pub(super) fn rewatch(&mut self, watcher: WatcherId, attempts: &[Attempt]) -> Answer {
         for attempt in attempts {
-            if self.state.lease_held(attempt).is_none() {
+            let revived =
+                crate::planted!(RenewalWithoutCondition) && self.state.jobs.contains_key(&attempt.job);
+            if self.state.lease_held(attempt).is_none() && !revived {
                 return Err(Refusal::NoSuchLease {
                     job: attempt.job,
                     range: attempt.range,

@@ -46,6 +46,8 @@ pub struct Table {
     pub agenda: Agenda,
     /// Whether nothing new is planned or granted here.
     pub paused: bool,
+    /// Whether there may be receipts of its jobs.
+    pub has_receipts: bool,
 }
 
 /// A live file that the planner leaves alone, because a job that held it was ended on purpose.
@@ -95,6 +97,7 @@ impl Table {
             put_off: OrdMap::new(),
             agenda: Agenda::default(),
             paused: false,
+            has_receipts: false,
         }
     }
 
@@ -232,15 +235,18 @@ impl Table {
             .removed
             .get(path)
             .and_then(|removed| removed.consumed.as_ref());
-        self.consumed.get(path) == Some(identity) || gone == Some(identity)
+        let known = self.consumed.get(path) == Some(identity) || gone == Some(identity);
+        known && !crate::planted!(ForgetsConsumed)
     }
 
     /// Whether the path came or went after this entry, so that what was seen before says nothing about it.
     pub fn is_touched_since(&self, evidence: Sequence, path: &FilePath) -> bool {
-        self.removed
+        let touched = self
+            .removed
             .get(path)
             .is_some_and(|removed| removed.at > evidence)
-            || self.files.get(path).is_some_and(|file| file.added > evidence)
+            || self.files.get(path).is_some_and(|file| file.added > evidence);
+        touched && !crate::planted!(StaleEvidence)
     }
 
     pub(crate) fn remember_removed(&mut self, path: FilePath, at: Sequence, consumed: Option<Identity>) {

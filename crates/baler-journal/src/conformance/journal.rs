@@ -217,6 +217,22 @@ pub async fn requests_without_events_append_nothing(site: Site) {
     assert_eq!(replica.state().sequence, Sequence(1));
 }
 
+/// Also when that entry had to be decided anew, because another came first.
+pub async fn what_is_mentioned_goes_with_the_next_entry_and_makes_none(site: Site) {
+    let (ours, other) = (site.begun().await, site.replica().await);
+    let mentioned = ours.mention(create_table("mentioned", 1)).await;
+    assert_eq!(mentioned, Ok(()));
+    let refused = Request::DropTable(TableName::from("none"));
+    assert!(matches!(ours.submit(refused).await, Ok(Reply::Refused(_))));
+    assert_eq!(ours.catch_up().await.expect("reads").sequence, Sequence(1));
+    assert_eq!(other.submit(create_table("theirs", 1)).await, Ok(Reply::Done));
+    assert_eq!(ours.submit(create_table("ours", 1)).await, Ok(Reply::Done));
+    let state = other.catch_up().await.expect("reads");
+    assert_eq!((state.sequence, state.tables.len()), (Sequence(3), 3));
+    assert_eq!(ours.submit(Request::Tick).await, Ok(Reply::Done));
+    assert_eq!(ours.state().tables.len(), 3, "it is done once");
+}
+
 /// ▲ "No such pin" on an old state would be a lie.
 pub async fn a_refusal_is_given_only_on_a_state_caught_up_after_the_request_came(site: Site) {
     let (busy, stale) = (site.begun().await, site.replica().await);

@@ -15,7 +15,7 @@ use baler_core::file::{File, FilePath, Identity};
 use baler_core::ids::{JournalId, Partition, Sequence, TableName, WatcherId, WorkerId};
 use baler_core::request::{Poll, Reply, Request, Scope};
 use baler_core::state::State;
-use baler_core::table::{Catalog, MergeSpec, Policy, Replaced, Rewritten, TableSpec};
+use baler_core::table::{Catalog, TableSpec};
 use baler_core::time::{Millis, StoreTime};
 use futures::future::BoxFuture;
 
@@ -140,17 +140,8 @@ pub fn settings(access: Access) -> Settings {
 /// A native table.
 pub fn spec(grace_secs: u64) -> Arc<TableSpec> {
     Arc::new(TableSpec {
-        catalog: Catalog::Native,
-        policy: Policy::default(),
-        merge: Arc::new(MergeSpec::default()),
         grace: Millis::from_secs(grace_secs),
-        rewritten: Rewritten::Report,
-        replaced: Replaced::default(),
-        retention: None,
-        names_once: false,
-        tenant: None,
-        shard: None,
-        cross_shard_from: None,
+        ..TableSpec::of(Catalog::Native)
     })
 }
 
@@ -239,6 +230,7 @@ macro_rules! journal_conformance {
             a_reopened_journal_has_the_same_state,
             requests_that_wait_share_an_append_and_are_decided_in_order,
             requests_without_events_append_nothing,
+            what_is_mentioned_goes_with_the_next_entry_and_makes_none,
             a_refusal_is_given_only_on_a_state_caught_up_after_the_request_came,
             writers_who_take_turns_lose_one_append_each_at_most,
             a_lone_writer_reads_nothing_between_its_appends,

@@ -7,6 +7,7 @@ use bytes::Bytes;
 
 use super::{ObjectLog, names};
 use crate::error::JournalError;
+use crate::steps::Step;
 use crate::store::StoreError;
 
 impl ObjectLog {
@@ -30,6 +31,7 @@ impl ObjectLog {
         let first = boundaries.last().map_or(0, |block| block + 1);
         for block in first..=last {
             self.raise_boundary(block, until).await?;
+            Step::BoundaryCreated.reached();
         }
         // Also what a retirement that was cut short, or a stalled writer, left in older blocks.
         let end = (last + 1) * self.block;
@@ -37,6 +39,7 @@ impl ObjectLog {
         for sequence in retired.into_iter().filter(|sequence| *sequence < end) {
             self.store.delete(&names::entry(Sequence(sequence))).await?;
             self.counters.deletes.add_one();
+            Step::MidRetire.reached();
         }
         Ok(())
     }

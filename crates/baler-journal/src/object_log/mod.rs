@@ -3,7 +3,7 @@
 
 mod append;
 mod boundary;
-mod names;
+pub(crate) mod names;
 mod patience;
 mod root;
 
@@ -21,7 +21,8 @@ use crate::error::JournalError;
 use crate::journal::{Appended, Journal};
 use crate::limits::BLOCK;
 use crate::store::{ObjectMeta, Store, StoreError};
-use patience::patiently;
+pub(crate) use patience::patiently;
+pub use root::{Upgraded, upgrade};
 
 /// Whether the log may be written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -17,6 +17,7 @@ use crate::checksum::Checksum;
 pub(crate) const JOURNAL: &str = "journal";
 pub(crate) const SNAPSHOTS: &str = "snapshots";
 pub(crate) const BOUNDARY: &str = "boundary";
+pub(crate) const FORMAT_LEVELS: &str = "format";
 
 /// A folder of the log.
 pub(crate) fn folder(name: &str) -> String {
@@ -24,7 +25,7 @@ pub(crate) fn folder(name: &str) -> String {
 }
 
 /// 20 digits, so that the order of names is the order of numbers.
-fn numbered(folder: &str, number: u64) -> String {
+pub(crate) fn numbered(folder: &str, number: u64) -> String {
     format!("{BALER_FOLDER}/{folder}/{number:020}")
 }
 
@@ -41,7 +42,7 @@ pub(crate) fn boundary(block: u64) -> String {
 }
 
 pub(crate) fn format_level(level: u32) -> String {
-    format!("{BALER_FOLDER}/format/{level}")
+    format!("{BALER_FOLDER}/{FORMAT_LEVELS}/{level}")
 }
 
 pub(crate) fn probed(endpoint: &str) -> String {

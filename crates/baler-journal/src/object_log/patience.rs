@@ -7,7 +7,7 @@ use crate::limits::READ_TRIES_MAX;
 use crate::store::StoreError;
 
 /// Reads, and while the store says nothing clear reads again, a few times at most.
-pub(super) async fn patiently<T, F>(mut read: impl FnMut() -> F) -> Result<T, StoreError>
+pub(crate) async fn patiently<T, F>(mut read: impl FnMut() -> F) -> Result<T, StoreError>
 where
     F: Future<Output = Result<T, StoreError>>,
 {

@@ -45,6 +45,34 @@ pub(super) async fn check_or_make(store: &Arc<dyn Store>) -> Result<(), JournalE
     Ok(())
 }
 
+/// The format levels of a root, before an upgrade and after.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Upgraded {
+    /// As it was.
+    pub before: u32,
+    /// As it is.
+    pub now: u32,
+}
+
+/// Raises a root to the level of this code. A root of a higher one is refused.
+pub async fn upgrade(store: &Arc<dyn Store>) -> Result<Upgraded, JournalError> {
+    check(store.as_ref()).await?;
+    raise(store.as_ref(), FORMAT).await
+}
+
+/// Each level in turn: whoever looks for the one after his own must find it before any higher one is in use.
+async fn raise(store: &dyn Store, now: u32) -> Result<Upgraded, JournalError> {
+    let mut before = 1;
+    while exists(store, &names::format_level(before + 1)).await? {
+        before += 1;
+    }
+    for level in before + 1..=now {
+        let content = serde_json::json!({ "format": level });
+        record(store, &names::format_level(level), &content).await?;
+    }
+    Ok(Upgraded { before, now })
+}
+
 /// An upgrade creates each level in turn, so the next one tells.
 async fn check_not_newer(store: &dyn Store) -> Result<(), JournalError> {
     let found = FORMAT + 1;
@@ -125,4 +153,35 @@ async fn race(store: &Arc<dyn Store>, path: String, writers: usize) -> Result<()
         return Err(JournalError::UnsafeStore(why));
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::MemoryStore;
+
+    /// Trap: a newer version writes what an older one misreads, because nothing told the older one.
+    #[tokio::test]
+    async fn an_upgrade_creates_each_level_in_turn_and_older_code_stops() {
+        let store: Arc<dyn Store> = Arc::new(MemoryStore::default());
+        assert_eq!(upgrade(&store).await, Err(JournalError::NotCreated));
+        check_or_make(&store).await.unwrap();
+        let nothing = Upgraded { before: 1, now: 1 };
+        assert_eq!(upgrade(&store).await, Ok(nothing));
+        let raised = raise(store.as_ref(), 3).await;
+        assert_eq!(raised, Ok(Upgraded { before: 1, now: 3 }));
+        for level in 1..=3 {
+            assert!(exists(store.as_ref(), &names::format_level(level)).await.unwrap());
+        }
+        for refused in [
+            check(store.as_ref()).await,
+            check_or_make(&store).await,
+            upgrade(&store).await.map(|_| ()),
+        ] {
+            assert!(
+                matches!(refused, Err(JournalError::NewerFormat { found: 2, .. })),
+                "{refused:?}"
+            );
+        }
+    }
 }

@@ -4,6 +4,7 @@
 use baler_core::apply::apply_event;
 use baler_core::event::Event;
 use baler_core::ids::JournalId;
+use baler_core::planted;
 use baler_core::request::{Reply, Request};
 use baler_core::state::State;
 use baler_core::time::StoreTime;
@@ -41,17 +42,37 @@ impl Draft {
             created: None,
         };
         draft.state.open_batch(parent_time);
+        let first = planted!(GroupOnOneState).then(|| draft.state.clone());
         for request in requests {
-            let decision = baler_core::decide(&draft.state, request);
+            let decision = baler_core::decide(first.as_ref().unwrap_or(&draft.state), request);
             for event in &decision.events {
                 draft.take(event);
             }
             draft.replies.push(decision.reply);
-            if draft.lines.len() >= BATCH_BYTES_MAX || draft.events >= BATCH_EVENTS_MAX {
+            if draft.is_full() {
                 break;
             }
         }
         draft
+    }
+
+    /// Decides these as well, as long as there is room, for nobody who waits. Returns how many.
+    pub(super) fn take_along<'a>(&mut self, requests: impl Iterator<Item = &'a Request>) -> usize {
+        let mut taken = 0;
+        for request in requests {
+            if self.is_full() {
+                break;
+            }
+            for event in &baler_core::decide(&self.state, request).events {
+                self.take(event);
+            }
+            taken += 1;
+        }
+        taken
+    }
+
+    fn is_full(&self) -> bool {
+        self.lines.len() >= BATCH_BYTES_MAX || self.events >= BATCH_EVENTS_MAX
     }
 
     fn take(&mut self, event: &Event) {

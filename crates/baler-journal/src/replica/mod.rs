@@ -60,6 +60,8 @@ enum Ask {
         request: Box<Request>,
         answer: oneshot::Sender<Result<Reply, JournalError>>,
     },
+    /// Nobody waits for it.
+    Mention(Box<Request>),
     CatchUp {
         answer: oneshot::Sender<Result<(), JournalError>>,
     },
@@ -93,6 +95,16 @@ impl Replica {
         }
         let request = Box::new(request);
         self.ask(|answer| Ask::Submit { request, answer }).await?
+    }
+
+    /// Has the request decided together with the next one that has something appended, for what is not worth an entry of its
+    /// own. Nobody is answered, and it is forgotten with this replica: whoever asks looks at the state whether it was done.
+    pub async fn mention(&self, request: Request) -> Result<(), JournalError> {
+        if self.access == Access::ReadOnly {
+            return Err(JournalError::ReadOnly);
+        }
+        let mention = Ask::Mention(Box::new(request));
+        self.asks.send(mention).await.map_err(|_| JournalError::Stopped)
     }
 
     /// The state as this replica knows it. Others may have moved on.

@@ -33,6 +33,8 @@ pub(super) struct Server {
     pub(super) company: Company,
     view: Teller,
     queue: mpsc::Receiver<Ask>,
+    /// What goes with the next batch.
+    mentioned: VecDeque<Box<Request>>,
     stopped: bool,
 }
 
@@ -68,6 +70,7 @@ impl Server {
             company: Company::alone(),
             view,
             queue,
+            mentioned: VecDeque::new(),
             stopped: false,
         };
         server.catch_up().await?;
@@ -117,6 +120,7 @@ impl Server {
         for ask in asks {
             match ask {
                 Ask::Submit { request, answer } => waiting.push_back(Waiting { request, answer }),
+                Ask::Mention(request) => self.mentioned.push_back(request),
                 Ask::CatchUp { answer } => catching_up.push(answer),
                 Ask::Close { answer } => closing.push(answer),
             }
@@ -145,18 +149,19 @@ impl Server {
         mut caught_up: bool,
     ) -> Result<(), JournalError> {
         let mut conflicts = 0;
-        if !caught_up && self.company.is_worth_a_look() {
+        if !waiting.is_empty() && !caught_up && self.company.is_worth_a_look() {
             self.read_to_append().await?;
         }
         while !waiting.is_empty() {
             let parent_time = self.parent_time().await?;
-            let draft = Draft::decide(&self.state, parent_time, waiting.iter().map(|w| &*w.request));
+            let mut draft = Draft::decide(&self.state, parent_time, waiting.iter().map(|w| &*w.request));
             if draft.is_empty() && !caught_up {
                 self.catch_up().await?;
                 caught_up = true;
                 continue;
             }
             if !draft.is_empty() {
+                let along = draft.take_along(self.mentioned.iter().map(|request| &**request));
                 if let Outcome::Lost = self.commit(&draft).await? {
                     conflicts += 1;
                     if conflicts >= CONFLICTS_MAX {
@@ -168,6 +173,7 @@ impl Server {
                     continue;
                 }
                 (caught_up, conflicts) = (true, 0);
+                self.mentioned.drain(..along);
                 self.journal
                     .counters()
                     .grouped

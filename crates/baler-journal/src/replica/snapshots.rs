@@ -13,6 +13,7 @@ use crate::host;
 use crate::journal::{Journal, Position};
 use crate::limits::SNAPSHOTS_KEPT;
 use crate::snapshot;
+use crate::steps::Step;
 
 /// At most one is written at a time.
 pub(super) struct Snapshots {
@@ -86,6 +87,7 @@ async fn take(journal: &Arc<dyn Journal>, state: State, entry: Checksum) -> Resu
     }
     let bytes = in_background(move || Ok(snapshot::write(&state, entry))).await?;
     let written = journal.write_snapshot(at, bytes).await;
+    Step::SnapshotWritten.reached();
     match verify(journal, at).await {
         Ok(Some(found)) if found == entry => {}
         Ok(Some(_)) => return Err(not_verified(at, "it is of another entry of that number")),

@@ -9,14 +9,15 @@ use baler_core::garbage::{Garbage, Leftover, Original, Stage};
 use baler_core::ids::{JobId, Partition, PinId, RangeId, Sequence, TableName, Token};
 use baler_core::job::Job;
 use baler_core::names::Attempt;
+use baler_core::receipt::Committed;
 use baler_core::state::{Pin, Removed};
 use baler_core::time::{Millis, RowTime, StoreTime, TimeRange};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::records::{
-    FileRecord, GarbageRecord, IdentityRecord, JobRecord, KeysRecord, LeftRecord, LeftoverRecord, PathRecord,
-    PinRecord, QuarantinedRecord, RemovedRecord, TimesRecord, Wide,
+    CommittedRecord, FileRecord, GarbageRecord, IdentityRecord, JobRecord, KeysRecord, LeftRecord,
+    LeftoverRecord, PathRecord, PinRecord, QuarantinedRecord, RemovedRecord, TimesRecord, Wide,
 };
 
 /// Why a record cannot be taken: in words, for an error that names the snapshot.
@@ -241,6 +242,7 @@ pub(super) fn job_record(job: &Job) -> JobRecord {
         publish,
         tries,
         planned,
+        receipt,
         input_faults,
         last_error,
     } = job;
@@ -266,6 +268,7 @@ pub(super) fn job_record(job: &Job) -> JobRecord {
         last_error: last_error.as_deref().map(str::to_owned),
         drops: drops.as_ref().map(to_json),
         tries: tries.as_ref().map(to_json),
+        receipt: *receipt,
     }
 }
 
@@ -294,8 +297,40 @@ pub(super) fn job(record: JobRecord, share: impl Fn(File) -> Arc<File>) -> Resul
         publish: from_json(&record.publish)?,
         tries: record.tries.as_deref().map(from_json).transpose()?,
         planned: Sequence(record.planned),
+        receipt: record.receipt,
         input_faults: record.input_faults,
         last_error: record.last_error.map(Into::into),
+    })
+}
+
+pub(super) fn committed_record(committed: &Committed) -> CommittedRecord {
+    let Committed {
+        job,
+        outputs,
+        ended,
+        receipted,
+    } = committed;
+    CommittedRecord {
+        job: Some(job_record(job)),
+        outputs: outputs.iter().map(|file| file_record(file)).collect(),
+        ended: ended.0,
+        receipted: *receipted,
+    }
+}
+
+/// With files that the caller may share with the table's.
+pub(super) fn committed(
+    record: CommittedRecord,
+    share: impl Fn(File) -> Arc<File>,
+) -> Result<Committed, Odd> {
+    let job = job(required(record.job)?, &share)?;
+    let outputs = record.outputs.into_iter();
+    let outputs = outputs.map(|output| Ok(share(file(output, job.partition.clone())?)));
+    Ok(Committed {
+        outputs: outputs.collect::<Result<_, Odd>>()?,
+        job: Arc::new(job),
+        ended: Sequence(record.ended),
+        receipted: record.receipted,
     })
 }
 
@@ -313,6 +348,7 @@ pub(super) fn garbage_record(path: &FilePath, garbage: &Garbage) -> GarbageRecor
         Stage::Waiting => 2,
         Stage::Due => 3,
         Stage::Ripe => 4,
+        Stage::Returning => 5,
     };
     GarbageRecord {
         path: Some(path_record(path)),
@@ -336,6 +372,7 @@ pub(super) fn garbage(record: GarbageRecord, table: TableName) -> Result<(FilePa
         2 => Stage::Waiting,
         3 => Stage::Due,
         4 => Stage::Ripe,
+        5 => Stage::Returning,
         other => return Err(format!("stage {other} of garbage")),
     };
     let original = match record.original_path {

@@ -28,6 +28,6 @@ fn damaged(at: Sequence, why: impl Into<String>) -> JournalError {
     }
 }
 
-fn snapshot_name(at: Sequence) -> String {
+pub(crate) fn snapshot_name(at: Sequence) -> String {
     format!("the snapshot of entry {at}")
 }

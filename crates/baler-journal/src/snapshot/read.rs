@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use baler_core::file::{File, FilePath};
 use baler_core::ids::{JobId, JournalId, Partition, Sequence, TableName, WatcherId};
+use baler_core::receipt::{OldReceipts, Undoing};
 use baler_core::state::{State, Table};
 use baler_core::time::StoreTime;
 
@@ -121,6 +122,10 @@ impl Builder {
             next_job: JobId(header.next_job),
             turn: header.turn.as_deref().map(Into::into),
             paused: header.paused,
+            old_receipts: OldReceipts {
+                retired: JobId(header.receipts_retired),
+                deleted: JobId(header.receipts_deleted),
+            },
             ..State::default()
         };
         Self {
@@ -176,6 +181,21 @@ impl Builder {
                 self.state.jobs.insert(job.id, Arc::new(job));
             }
             Kind::Ended(summary) => self.state.recent.push_back(Arc::new(from_json(&summary)?)),
+            Kind::Committed(record) => {
+                self.end_table();
+                let name = record.job.as_ref().map(|job| TableName::from(job.table.as_str()));
+                let table = name.and_then(|name| self.state.tables.get(&name));
+                let committed = convert::committed(record, |file| share_file(table, file))?;
+                self.state.committed.insert(committed.job.id, Arc::new(committed));
+            }
+            Kind::Undoing(record) => {
+                self.end_table();
+                let undoing = Undoing {
+                    table: self.shared_name(&record.table),
+                    waiting: record.waiting,
+                };
+                self.state.undoing.insert(JobId(record.job), undoing);
+            }
             Kind::Watcher(record) => {
                 let id = WatcherId(required(record.id)?.into());
                 self.state.watchers.insert(id, from_json(&record.watcher)?);
@@ -223,6 +243,7 @@ impl Builder {
         table.dropped = record.dropped.map(Sequence);
         self.knows_versions = readable_from.is_some();
         table.paused = record.paused;
+        table.has_receipts = record.has_receipts;
         table.agenda.set_planner(record.planner);
         self.table = Some((TableName(record.name.into()), table));
         Ok(())

@@ -28,6 +28,11 @@ pub(super) struct Header {
     pub(super) turn: Option<String>,
     #[prost(bool, tag = "9")]
     pub(super) paused: bool,
+    /// Receipts of jobs before this one may be deleted, or were.
+    #[prost(uint64, tag = "10")]
+    pub(super) receipts_retired: u64,
+    #[prost(uint64, tag = "11")]
+    pub(super) receipts_deleted: u64,
 }
 
 /// Every message after the header.
@@ -35,7 +40,7 @@ pub(super) struct Header {
 pub(super) struct Record {
     #[prost(
         oneof = "Kind",
-        tags = "1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 24, 25"
+        tags = "1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 24, 25, 26, 27"
     )]
     pub(super) kind: Option<Kind>,
 }
@@ -82,6 +87,10 @@ pub(super) enum Kind {
     Rested(RestedRecord),
     #[prost(message, tag = "25")]
     PutOff(PutOffRecord),
+    #[prost(message, tag = "26")]
+    Committed(CommittedRecord),
+    #[prost(message, tag = "27")]
+    Undoing(UndoingRecord),
 }
 
 #[derive(Clone, PartialEq, Message)]
@@ -200,6 +209,9 @@ pub(super) struct TableRecord {
     /// The planner that found the partitions at rest.
     #[prost(uint32, tag = "7")]
     pub(super) planner: u32,
+    /// Whether there may be receipts of its jobs.
+    #[prost(bool, tag = "8")]
+    pub(super) has_receipts: bool,
 }
 
 /// A partition that the planner need not look at.
@@ -295,6 +307,36 @@ pub(super) struct JobRecord {
     /// `Tries` as JSON.
     #[prost(string, optional, tag = "16")]
     pub(super) tries: Option<String>,
+    /// Whether it leaves a receipt.
+    #[prost(bool, tag = "17")]
+    pub(super) receipt: bool,
+}
+
+/// A committed job that is still remembered whole. Its outputs are in its partition.
+#[derive(Clone, PartialEq, Message)]
+pub(super) struct CommittedRecord {
+    #[prost(message, optional, tag = "1")]
+    pub(super) job: Option<JobRecord>,
+    #[prost(message, repeated, tag = "2")]
+    pub(super) outputs: Vec<FileRecord>,
+    /// The entry that committed it.
+    #[prost(uint64, tag = "3")]
+    pub(super) ended: u64,
+    /// Whether its receipt is known to be written.
+    #[prost(bool, tag = "4")]
+    pub(super) receipted: bool,
+}
+
+/// A job whose inputs are being brought back.
+#[derive(Clone, PartialEq, Message)]
+pub(super) struct UndoingRecord {
+    #[prost(uint64, tag = "1")]
+    pub(super) job: u64,
+    #[prost(string, tag = "2")]
+    pub(super) table: String,
+    /// Files that are not back yet.
+    #[prost(uint32, tag = "3")]
+    pub(super) waiting: u32,
 }
 
 #[derive(Clone, PartialEq, Message)]
@@ -312,7 +354,7 @@ pub(super) struct GarbageRecord {
     pub(super) path: Option<PathRecord>,
     #[prost(string, tag = "2")]
     pub(super) table: String,
-    /// 1 to be set aside, 2 waiting, 3 due, 4 ripe.
+    /// 1 to be set aside, 2 waiting, 3 due, 4 ripe, 5 returning.
     #[prost(uint32, tag = "3")]
     pub(super) stage: u32,
     #[prost(uint64, tag = "4")]

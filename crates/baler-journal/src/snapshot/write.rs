@@ -3,16 +3,17 @@
 use std::io;
 
 use baler_core::ids::TableName;
+use baler_core::receipt::Undoing;
 use baler_core::state::{State, Table};
 use bytes::Bytes;
 
 use super::convert::{
-    file_record, garbage_record, identity_record, job_record, left_record, leftover_record, path_record,
-    pin_record, quarantined_record, removed_record, to_json,
+    committed_record, file_record, garbage_record, identity_record, job_record, left_record, leftover_record,
+    path_record, pin_record, quarantined_record, removed_record, to_json,
 };
 use super::records::{
     ConsumedRecord, Header, HeldRecord, Kind, MarkRecord, PutOffRecord, Record, RestedRecord, TableRecord,
-    Trailer, WatcherRecord,
+    Trailer, UndoingRecord, WatcherRecord,
 };
 use super::stream::MessageWriter;
 use crate::checksum::Checksum;
@@ -55,6 +56,9 @@ impl SnapshotWriter {
             jobs,
             next_job,
             recent,
+            committed,
+            undoing,
+            old_receipts,
             watchers,
             garbage,
             leftovers,
@@ -72,6 +76,8 @@ impl SnapshotWriter {
             next_job: next_job.0,
             turn: turn.as_deref().map(str::to_owned),
             paused: *paused,
+            receipts_retired: old_receipts.retired.0,
+            receipts_deleted: old_receipts.deleted.0,
         })?;
         for (entry, time) in marks {
             self.put(Kind::Mark(MarkRecord {
@@ -87,6 +93,16 @@ impl SnapshotWriter {
         }
         for summary in recent {
             self.put(Kind::Ended(to_json(summary)))?;
+        }
+        for committed in committed.values() {
+            self.put(Kind::Committed(committed_record(committed)))?;
+        }
+        for (job, Undoing { table, waiting }) in undoing {
+            self.put(Kind::Undoing(UndoingRecord {
+                job: job.0,
+                table: table.to_string(),
+                waiting: *waiting,
+            }))?;
         }
         for (id, watcher) in watchers {
             let watcher = to_json(watcher);
@@ -124,6 +140,7 @@ impl SnapshotWriter {
             put_off,
             agenda,
             paused,
+            has_receipts,
         } = table;
         let (name, spec) = (name.to_string(), to_json(spec));
         let remembered_from = remembered_from.0;
@@ -135,6 +152,7 @@ impl SnapshotWriter {
             dropped: dropped.map(|at| at.0),
             paused: *paused,
             planner: agenda.planner(),
+            has_receipts: *has_receipts,
         }))?;
         for (partition, paths) in partitions {
             self.put(Kind::Partition(partition.to_string()))?;

@@ -47,6 +47,15 @@ const FLEET: Golden = Golden {
     tables: &[0, 5],
 };
 
+/// With what came for proofs: attempts that are remembered, and receipts.
+const PROOF: Golden = Golden {
+    name: "format-1-proof",
+    entries: 460,
+    snapshot_every: 450,
+    first: 2_000_000,
+    tables: &[0, 1],
+};
+
 impl Golden {
     fn folder(&self) -> PathBuf {
         let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden");
@@ -174,4 +183,13 @@ async fn a_root_of_format_1_that_a_fleet_has_written_is_still_read() {
     ];
     let missing: Vec<&str> = wanted.into_iter().filter(|kind| !kinds.contains(*kind)).collect();
     assert_eq!(missing, [""; 0]);
+}
+
+#[tokio::test]
+async fn a_root_of_format_1_with_receipts_is_still_read() {
+    let (loaded, kinds) = read(&PROOF).await;
+    let wanted = ["ReceiptsWritten", "JobCommitted"];
+    let missing: Vec<&str> = wanted.into_iter().filter(|kind| !kinds.contains(*kind)).collect();
+    assert_eq!(missing, [""; 0]);
+    assert!(!loaded.committed.is_empty());
 }

@@ -4,6 +4,7 @@
 
 mod backends;
 mod golden;
+mod mending;
 mod probe;
 mod snapshots;
 mod world;

@@ -1,6 +1,7 @@
 //! Every part of the state survives a snapshot.
 
-use baler_core::ids::{JournalId, TableName};
+use baler_core::ids::{JobId, JournalId, TableName};
+use baler_core::receipt::Undoing;
 use baler_core::request::Request;
 use baler_core::state::State;
 use baler_core::time::{Millis, StoreTime};
@@ -51,6 +52,14 @@ proptest! {
         }
         assert_survives(&state);
     }
+}
+
+#[test]
+fn a_job_that_is_being_undone_survives_a_snapshot() {
+    let mut state = begun();
+    let table = TableName::from("in-place");
+    state.undoing.insert(JobId(4), Undoing { table, waiting: 3 });
+    assert_survives(&state);
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use baler_core::event::{Event, Quarantined, ReleaseReason};
+use baler_core::event::{Event, Quarantined, ReleaseReason, Returned};
 use baler_core::external::{CatalogVersion, CommitOutcome, History};
 use baler_core::file::{Digest, File, FilePath, Identity, KeyRange, Level, Origin, Place};
 use baler_core::garbage::Stage;
@@ -11,10 +11,11 @@ use baler_core::job::{Dropped, Finished, InputRead, Job, JobStatus, Output};
 use baler_core::lease::HostLock;
 use baler_core::names::Attempt;
 use baler_core::positions::Positions;
-use baler_core::request::{BeginCommit, Finish, Grace, Memory, Poll, Request, Scope};
+use baler_core::receipt::Effort;
+use baler_core::request::{BeginCommit, Finish, Grace, Memory, Poll, Request, Scope, Undo};
 use baler_core::state::{State, Table};
 use baler_core::table::{
-    Catalog, Codec, Expire, Leveled, MergeSpec, Policy, Replaced, Rewritten, Rule, SortColumn, TableSpec,
+    Catalog, Codec, Expire, MergeSpec, Replaced, Rewritten, Rule, SortColumn, TableSpec,
 };
 use baler_core::time::{Millis, RowTime, StoreTime, TimeRange};
 
@@ -41,7 +42,7 @@ impl Draw {
 /// Something that might be asked now; `Tick` where there is nothing to ask about.
 pub(crate) fn next_request(state: &State, number: u64) -> Request {
     let mut draw = Draw(number);
-    let asked = match draw.below(32) {
+    let asked = match draw.below(34) {
         0 => Some(create_table(&mut draw)),
         1..=6 => add_files(state, &mut draw),
         7..=9 => Some(poll(&mut draw)),
@@ -61,6 +62,8 @@ pub(crate) fn next_request(state: &State, number: u64) -> Request {
         24 => Some(pause_or_resume(state, &mut draw)),
         25 => cut(state, &mut draw),
         26..=29 => commit(state, &mut draw),
+        30 => Some(receipts(state)),
+        31 => undo(state, &mut draw),
         _ => state
             .jobs
             .keys()
@@ -69,6 +72,30 @@ pub(crate) fn next_request(state: &State, number: u64) -> Request {
             .map(|job| Request::Cancel(*job)),
     };
     asked.unwrap_or(Request::Tick)
+}
+
+fn receipts(state: &State) -> Request {
+    Request::ReportReceipts(state.receipts_due().map(|kept| kept.job.id).collect())
+}
+
+/// Takes a job back whose inputs are all seen, or brings some of them home.
+fn undo(state: &State, draw: &mut Draw) -> Option<Request> {
+    let mut returning = state.garbage.iter();
+    let returning = returning.find(|(_, garbage)| garbage.stage == Stage::Returning);
+    if let Some((aside, garbage)) = returning.filter(|_| draw.below(2) == 0) {
+        let identity = garbage
+            .original
+            .as_ref()
+            .map(|original| original.identity.clone());
+        let aside = aside.clone();
+        return Some(Request::ReportReturned(vec![Returned { aside, identity }]));
+    }
+    let committed = draw.one_of(state.committed.values())?;
+    let inputs = committed.job.inputs.iter();
+    Some(Request::Undo(Undo {
+        job: committed.job.id,
+        inputs_now: inputs.map(|input| Some(input.identity.clone())).collect(),
+    }))
 }
 
 /// Resumes more often than it pauses, so that the stories go on.
@@ -143,8 +170,6 @@ fn spec(number: u64) -> Arc<TableSpec> {
         ..MergeSpec::default()
     };
     let spec = TableSpec {
-        catalog,
-        policy: Policy::Leveled(Leveled::default()),
         merge: Arc::new(match number {
             0 => timed,
             3 => keyed,
@@ -163,8 +188,7 @@ fn spec(number: u64) -> Arc<TableSpec> {
         retention: Some(Millis(60_000)).filter(|_| number == 0),
         names_once: true,
         tenant: Some("day".into()).filter(|_| number != 3),
-        shard: None,
-        cross_shard_from: None,
+        ..TableSpec::of(catalog)
     };
     Arc::new(spec)
 }
@@ -384,6 +408,11 @@ fn finish(state: &State, draw: &mut Draw) -> Option<Request> {
         reads,
         drops,
         copied: None,
+        effort: Some(Effort {
+            worked_ms: 12,
+            requests: 3,
+            ..Effort::default()
+        }),
     };
     let inputs_now = job
         .inputs

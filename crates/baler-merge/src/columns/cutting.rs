@@ -108,7 +108,7 @@ impl<'a> Cutter<'a> {
             kept += order.kept();
             orders.push(order);
         }
-        let runs = || orders.iter().flat_map(|order| order.runs()).map(judged_by_key);
+        let runs = orders.iter().flat_map(|order| order.runs()).map(judged_by_key);
         Ok((!orders.is_empty()).then(|| self.cut(runs)))
     }
 
@@ -137,7 +137,7 @@ impl<'a> Cutter<'a> {
             self.judge(&order)?;
         }
         let runs = self.ahead.take(rows, self.rows_looked_at);
-        Ok((!runs.is_empty()).then(|| self.cut(|| runs.iter().copied())))
+        Ok((!runs.is_empty()).then(|| self.cut(runs.into_iter())))
     }
 
     /// Ends the merge: all rows came out.
@@ -153,20 +153,18 @@ impl<'a> Cutter<'a> {
     }
 
     /// The rows of some runs, which are the next of their lanes.
-    fn cut<I: Iterator<Item = JudgedRun>>(&mut self, runs: impl Fn() -> I) -> Cut {
-        let (spans, span_of) = next_spans(&mut self.taken, runs());
-        let mut gone = RULES.map(|(_, rule)| Gone::new(rule, spans.len()));
-        let mut at = vec![0u32; spans.len()];
-        let mut picks = Picks::over(spans);
-        for run in runs() {
-            let span = span_of[run.lane as usize];
-            let start = &mut at[span as usize];
+    fn cut(&mut self, runs: impl Iterator<Item = JudgedRun>) -> Cut {
+        let mut spans = Spans::after(&self.taken);
+        let mut gone = RULES.map(|(_, rule)| Gone::new(rule));
+        let mut picks = Picks::default();
+        for run in runs {
+            let (span, start) = spans.take(run.lane, run.rows);
             match RULES.iter().position(|(fate, _)| *fate == run.fate) {
-                None => picks.push(span, *start, run.rows),
-                Some(rule) => gone[rule].push(span, *start, run.rows),
+                None => picks.push(span, start, run.rows),
+                Some(rule) => gone[rule].push(span, start, run.rows),
             }
-            *start += run.rows;
         }
+        picks.spans = spans.taken(&mut self.taken);
         let gone = gone.into_iter().filter(|gone| gone.rows > 0).collect();
         Cut { picks, gone }
     }
@@ -174,17 +172,15 @@ impl<'a> Cutter<'a> {
     /// Asks the sieve for the fate of the rows that an order keeps.
     fn judge(&mut self, order: &Order) -> Result<(), MergeError> {
         let runs = || order.runs().iter().map(judged_by_key);
-        let (spans, span_of) = next_spans(&mut self.judged, runs());
-        let mut at = vec![0u32; spans.len()];
-        let mut picks = Picks::over(spans);
+        let mut spans = Spans::after(&self.judged);
+        let mut picks = Picks::default();
         for run in runs() {
-            let span = span_of[run.lane as usize];
-            let start = &mut at[span as usize];
+            let (span, start) = spans.take(run.lane, run.rows);
             if run.fate == Fate::Kept {
-                picks.push(span, *start, run.rows);
+                picks.push(span, start, run.rows);
             }
-            *start += run.rows;
         }
+        picks.spans = spans.taken(&mut self.judged);
         let mut fates = self.sift(&picks)?.into_iter();
         for run in runs() {
             if run.fate != Fate::Kept {
@@ -230,23 +226,46 @@ fn judged_by_key(run: &Run) -> JudgedRun {
     }
 }
 
-/// The spans that runs take of their lanes after what was taken before, and for each lane which span is its.
-fn next_spans(taken: &mut [u64], runs: impl Iterator<Item = JudgedRun>) -> (Vec<Span>, Vec<u32>) {
-    let mut rows = vec![0usize; taken.len()];
-    for run in runs {
-        rows[run.lane as usize] += run.rows as usize;
+/// What is taken of each lane, run by run.
+struct Spans {
+    spans: Vec<Span>,
+    /// For each lane which span is its, and where that begins.
+    of_lane: Vec<(Option<u32>, u64)>,
+}
+
+impl Spans {
+    /// After so many rows that were taken of each lane before.
+    fn after(taken: &[u64]) -> Self {
+        Self {
+            spans: Vec::new(),
+            of_lane: taken.iter().map(|first| (None, *first)).collect(),
+        }
     }
-    let (mut spans, mut span_of) = (Vec::new(), vec![0u32; taken.len()]);
-    for (lane, rows) in rows.into_iter().enumerate().filter(|(_, rows)| *rows > 0) {
-        span_of[lane] = spans.len() as u32;
-        spans.push(Span {
-            lane,
-            first: taken[lane],
-            rows,
+
+    /// Takes the next rows of a lane: says of which span they are, and where in it they begin.
+    fn take(&mut self, lane: u32, rows: u32) -> (u32, u32) {
+        let (span, first) = &mut self.of_lane[lane as usize];
+        let number = *span.get_or_insert_with(|| {
+            self.spans.push(Span {
+                lane: lane as usize,
+                first: *first,
+                rows: 0,
+            });
+            self.spans.len() as u32 - 1
         });
-        taken[lane] += rows as u64;
+        let span = &mut self.spans[number as usize];
+        let start = span.rows as u32;
+        span.rows += rows as usize;
+        (number, start)
     }
-    (spans, span_of)
+
+    /// All spans, which are taken now.
+    fn taken(self, of_lanes: &mut [u64]) -> Vec<Span> {
+        for span in &self.spans {
+            of_lanes[span.lane] += span.rows as u64;
+        }
+        self.spans
+    }
 }
 
 impl<'a> Source<'a> {
@@ -290,17 +309,21 @@ fn next_as_they_lie(rows: usize, shelf: &Shelved, taken: &[u64], skip: u64) -> O
 }
 
 impl Gone {
-    fn new(rule: &'static str, spans: usize) -> Self {
+    fn new(rule: &'static str) -> Self {
         Self {
             rule,
             rows: 0,
-            stretches: vec![Vec::new(); spans],
+            stretches: Vec::new(),
         }
     }
 
     fn push(&mut self, span: u32, start: u32, rows: u32) {
         self.rows += rows as usize;
-        let stretches = &mut self.stretches[span as usize];
+        let span = span as usize;
+        if self.stretches.len() <= span {
+            self.stretches.resize_with(span + 1, Vec::new);
+        }
+        let stretches = &mut self.stretches[span];
         match stretches.last_mut() {
             Some((first, count)) if *first + *count == start => *count += rows,
             _ => stretches.push((start, rows)),

@@ -39,7 +39,7 @@ impl<'a> Onlooker<'a> {
 
     fn catch_up(&mut self, crew: &Crew<'a>) -> Result<(), MergeError> {
         match self.looking.take() {
-            Some(looking) => crew.wait(looking),
+            Some(looking) => crew.wait_idle(looking),
             None => Ok(()),
         }
     }

@@ -41,14 +41,6 @@ const PIECE_ROWS: usize = PAGE_ROWS;
 const SAMPLE_ROWS: usize = PIECE_ROWS / 4;
 
 impl Picks {
-    /// No rows yet, of these spans.
-    pub(crate) fn over(spans: Vec<Span>) -> Self {
-        Self {
-            spans,
-            ..Self::default()
-        }
-    }
-
     /// Appends rows. Runs are cut where a piece is full.
     pub(crate) fn push(&mut self, span: u32, start: u32, rows: u32) {
         let (mut start, mut rows) = (start, rows);

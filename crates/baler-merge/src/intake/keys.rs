@@ -254,11 +254,14 @@ impl<'a> LaneKeys<'a> {
     }
 
     fn columns(&self, rows: usize) -> Result<Vec<ArrayRef>, MergeError> {
-        let mut picks = Picks::over(vec![Span {
-            lane: self.lane,
-            first: self.at,
-            rows,
-        }]);
+        let mut picks = Picks {
+            spans: vec![Span {
+                lane: self.lane,
+                first: self.at,
+                rows,
+            }],
+            ..Picks::default()
+        };
         picks.push(0, 0, rows as u32);
         let columns = self.sort.columns().map(|column| {
             let gather = Gather::new(self.shelf, column, &picks)?;

@@ -44,7 +44,7 @@ pub(crate) fn at_end(model: &Model, objects: &Objects, wrong: &mut Wrong) {
     let below = format!("{PREFIX}/");
     for (key, _) in objects.below(&below) {
         let path = &key[below.len()..];
-        let books = ["journal", "snapshots", "boundary", "format", "probed"];
+        let books = ["journal", "snapshots", "boundary", "format", "probed", "receipts"];
         let is_book = |path: &str| books.iter().any(|book| path.starts_with(book));
         let known = path.strip_prefix("_baler/").is_some_and(is_book) || model.live.contains_key(path);
         if !known && !model.quarantined.contains(path) {

@@ -11,6 +11,8 @@
 //! | 7 final states are final, and a fixed point is reached | `endings` |
 //! | 8 bounds | `bounds` |
 //! | 9 no clock decides | `clocks` |
+//!
+//! `receipts` looks at what users are told afterwards.
 
 pub(crate) mod bounds;
 pub(crate) mod clocks;
@@ -19,6 +21,7 @@ pub(crate) mod endings;
 pub(crate) mod journal;
 pub(crate) mod leases;
 pub(crate) mod readers;
+pub(crate) mod receipts;
 pub(crate) mod replaced;
 pub(crate) mod rows;
 

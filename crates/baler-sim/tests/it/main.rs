@@ -9,3 +9,10 @@ fn a_seed_is_the_same_each_time() {
         assert_eq!(first.trace_hash, second.trace_hash, "seed {seed}");
     }
 }
+
+/// Found by this seed: on an idle root a probe's object that landed late was never old enough to be swept.
+#[test]
+fn a_probe_that_lands_late_on_an_idle_root_is_swept() {
+    let outcome = run(17, &Options::default());
+    assert_eq!(outcome.violations, []);
+}

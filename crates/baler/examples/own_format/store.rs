@@ -17,7 +17,7 @@ use baler_core::ids::Partition;
 use baler_core::job::Span;
 use baler_core::limits::LEVEL_MAX;
 use baler_core::planner::PartitionView;
-use baler_core::table::{self, MergeSpec, Replaced, Rewritten, TableSpec};
+use baler_core::table::{self, MergeSpec, TableSpec};
 use baler_core::time::Millis;
 use bytes::Bytes;
 
@@ -40,7 +40,6 @@ pub(crate) struct Store {
 pub(crate) fn table() -> TableSpec {
     let merge = format::merge();
     TableSpec {
-        catalog: table::Catalog::External,
         policy: table::Policy::Owner,
         merge: Arc::new(MergeSpec {
             format: Some(merge.format().into()),
@@ -49,13 +48,8 @@ pub(crate) fn table() -> TableSpec {
             ..MergeSpec::default()
         }),
         grace: Millis::from_secs(1),
-        rewritten: Rewritten::Report,
-        replaced: Replaced::SetAside,
         names_once: true,
-        retention: None,
-        tenant: None,
-        shard: None,
-        cross_shard_from: None,
+        ..TableSpec::of(table::Catalog::External)
     }
 }
 

@@ -5,6 +5,7 @@
 //! |---|---|---|
 //! | `GET /v1/root`, `POST /v1/poll`, `/v1/renew`, `/v1/rewatch` | workers | see `desk::protocol` |
 //! | `POST /v1/files` | those who write files | these are new |
+//! | `GET /v1/receipts`, `GET /v1/receipts/{job}` | people and programs | what committed jobs did |
 //! | `GET /v1/status`, `GET /v1/jobs` | people and programs | how things stand |
 //! | `GET /healthz`, `GET /metrics` | machines | whether it can commit; figures |
 
@@ -14,6 +15,7 @@ mod files;
 mod guard;
 mod listening;
 mod looking;
+mod receipts;
 mod work;
 mod worker;
 
@@ -82,6 +84,8 @@ impl Api {
             .route(protocol::REWATCH, post(work::rewatch))
             .route("/v1/status", get(looking::status))
             .route("/v1/jobs", get(looking::jobs))
+            .route("/v1/receipts", get(receipts::list))
+            .route("/v1/receipts/{job}", get(receipts::show))
             .route("/metrics", get(looking::metrics))
             .route("/healthz", get(looking::healthz))
             .layer(DefaultBodyLimit::max(BODY_BYTES_MAX))

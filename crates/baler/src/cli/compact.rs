@@ -83,7 +83,7 @@ pub struct PlainArgs {
 }
 
 /// How files are merged.
-#[derive(Debug, Default, Args)]
+#[derive(Clone, Debug, Default, Args)]
 pub struct MergeArgs {
     /// Sort by these columns: a,b or a:desc,b:asc:nulls-first
     #[arg(long, value_name = "COLUMNS", value_delimiter = ',')]
@@ -125,7 +125,7 @@ impl VerifyArg {
 }
 
 /// In a bucket, where nothing can be renamed: what becomes of replaced files.
-#[derive(Debug, Default, Args)]
+#[derive(Clone, Debug, Default, Args)]
 pub struct ReplacedArgs {
     /// In a bucket: copy replaced files to this folder below the root before they are deleted, like `_replaced`
     #[arg(long, value_name = "FOLDER", conflicts_with = "leave_inputs")]

@@ -102,6 +102,32 @@ Examples:
   baler jobs ./data --json | jq 'select(.status == \"cancelled\") | .reason'
   baler jobs http://host:7070 --watch            with how far each is, and how long it will still take";
 
+pub(super) const RECEIPTS: &str = "\
+Examples:
+  baler receipts ./data                          one line a job, youngest first
+  baler receipts ./data 17                       files, digests, drops, attempts and cost of one job
+  baler receipts s3://bucket/lake --table events --since 24h
+  baler receipts http://host:7070 --json | jq '.inputs | length'
+
+A receipt is written a moment after its job was committed; those of the last 10,000 jobs are kept.";
+
+pub(super) const AUDIT: &str = "\
+Examples:
+  baler audit s3://bucket/lake
+  baler audit ./data --json | jq 'select(.kind == \"late_write\") | .path'
+
+Exit code 0 if bucket and journal agree; 1 if a live file is missing or another version, or something lies there that nobody knows.
+It needs rights to list and to read, and nothing else.";
+
+pub(super) const UNDO: &str = "\
+Examples:
+  baler undo ./data 17
+  baler undo s3://bucket/lake 17      a native table, within its --grace
+  baler retry ./data                  afterwards: what came back may be merged again
+
+It can be undone while all its outputs are live and all its inputs are kept: within --grace in a folder and in native tables. A
+bucket that is compacted in place deletes replaced files at once.";
+
 pub(super) const CANCEL: &str = "\
 Examples:
   baler cancel ./data 17";
@@ -125,12 +151,56 @@ Examples:
 pub(super) const VERIFY: &str = "\
 Examples:
   baler verify ./data            read everything, compare with what is on record
-  baler verify ./data --quick    lengths and footers only";
+  baler verify ./data --quick    lengths and footers only
+  baler verify ./data --deep     every byte and row, the receipts behind each file, and what does not belong
+
+Exit code 0 if all is right; 1 if something is wrong, with the file and what to do.";
 
 pub(super) const RETRY: &str = "\
 Examples:
   baler retry ./data                       all that are quarantined or left alone
   baler retry ./data day=1/odd.parquet     this one";
+
+pub(super) const JOURNAL: &str = "\
+Examples:
+  baler journal check s3://bucket/events
+  baler journal repair s3://bucket/events --dry-run";
+
+pub(super) const JOURNAL_CHECK: &str = "\
+Examples:
+  baler journal check ./data
+  baler journal check s3://bucket/events --json | jq -r '.problems[].what'
+
+Checksums, gaps, the chain of parents, format levels, ids, whether snapshots agree with the entries before them, the invariants
+of the state, and whether data was written under grants that the journal does not know. Exit codes: 0 nothing is wrong, 1
+something is; 'stops' in the JSON says whether Baler can go on all the same.";
+
+pub(super) const JOURNAL_REPAIR: &str = "\
+Examples:
+  baler journal repair ./data --dry-run     what would be done, and which files are uncertain
+  baler journal repair ./data
+  baler journal repair ./data --sort-by device,ts    where everything is gone but the data, and the table was sorted so
+
+The new journal begins with the last state that can be believed. What the old one lost is looked for in the data: outputs
+tell their job by their names. Files whose rows may be doubled are held and named, never guessed about. Safe to kill and to
+run again. Exit codes: 0 done or not needed, 1 done, with files that you must decide about, 2 wrong usage.";
+
+pub(super) const UPGRADE: &str = "\
+Examples:
+  baler upgrade s3://bucket/events
+
+Run it when every process that works on the root is of the new version: older ones stop with a word. There is no way back.";
+
+#[cfg(feature = "http")]
+pub(super) const CHAOS: &str = "\
+Examples:
+  baler chaos /mnt/shared --minutes 1
+  baler chaos s3://bucket/scratch --minutes 10 --kills 100
+
+Makes baler-chaos-<random> there, writes files of known rows to it, and compacts them with worker processes that are killed and
+whose requests are refused, delayed, cut short or lose their answers, while more files arrive. Then everything heals, every row
+is counted, and the folder is removed, also after Ctrl-C. Exit codes: 0 Baler kept its word, 1 it did not, or something could not
+be cleaned up, 2 wrong usage.";
 
 pub(super) const DEMO: &str = "\
 Examples:

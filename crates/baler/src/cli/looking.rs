@@ -117,6 +117,9 @@ pub struct VerifyArgs {
     /// Look at lengths and footers only, and read no rows
     #[arg(long)]
     pub quick: bool,
+    /// Read every byte and every row of every live file, follow the receipts, and look for what does not belong
+    #[arg(long, conflicts_with = "quick")]
+    pub deep: bool,
     /// Print one JSON object a line
     #[arg(long)]
     pub json: bool,

@@ -1,20 +1,26 @@
 //! The command line as it is typed. Nothing is checked here beyond its spelling; `settings` does that.
 
 mod cache;
+#[cfg(feature = "http")]
+mod chaos;
 mod compact;
 mod examples;
 mod fleet;
 mod jobs;
 mod looking;
+mod mending;
 mod tables;
 
 pub use cache::CacheArgs;
+#[cfg(feature = "http")]
+pub use chaos::ChaosArgs;
 pub use compact::{
     CompactArgs, DemoArgs, MergeArgs, PlainArgs, PlanArgs, ReplacedArgs, RewrittenArg, ScopeArgs, VerifyArg,
 };
 pub use fleet::{MergingArgs, RescanArgs, RoutingArgs, ServeArgs, WorkerArgs};
-pub use jobs::{CancelArgs, JobsArgs};
+pub use jobs::{CancelArgs, JobsArgs, ReceiptsArgs, UndoArgs};
 pub use looking::{FilesArgs, GcArgs, LookAt, RetryArgs, RootArgs, StatusArgs, TableRootArgs, VerifyArgs};
+pub use mending::{JournalCommand, RepairArgs};
 pub use tables::{
     AddArgs, NativeArgs, PinArgs, PolicyArg, TableArgs, TableCommand, TableNameArgs, UnpinArgs,
 };
@@ -71,6 +77,12 @@ pub enum Command {
     /// List jobs: those that are open, and the last that ended
     #[command(after_help = examples::JOBS)]
     Jobs(JobsArgs),
+    /// Show what committed jobs did: files, rows, digests, drops, attempts, cost
+    #[command(after_help = examples::RECEIPTS)]
+    Receipts(ReceiptsArgs),
+    /// Take a committed job back: its inputs are live again, and left alone until `retry`
+    #[command(after_help = examples::UNDO)]
+    Undo(UndoArgs),
     /// End a job without effect; its files are left alone until `retry`
     #[command(after_help = examples::CANCEL)]
     Cancel(CancelArgs),
@@ -86,9 +98,22 @@ pub enum Command {
     /// Check that every live file is there, whole, and holds the rows that were written to it
     #[command(after_help = examples::VERIFY)]
     Verify(VerifyArgs),
+    /// Compare the bucket with the journal, and change nothing: what is missing, and what nobody knows
+    #[command(after_help = examples::AUDIT)]
+    Audit(RootArgs),
     /// Try again what is quarantined, or was left alone after `cancel`
     #[command(after_help = examples::RETRY)]
     Retry(RetryArgs),
+    /// Check a journal, and rebuild a damaged one
+    #[command(subcommand, after_help = examples::JOURNAL)]
+    Journal(JournalCommand),
+    /// Raise a root's format level to this version's; level 1 is the only one so far
+    #[command(after_help = examples::UPGRADE)]
+    Upgrade(RootArgs),
+    /// Find out whether Baler keeps its word on your store: kills, faults, and every row counted
+    #[cfg(feature = "http")]
+    #[command(after_help = examples::CHAOS)]
+    Chaos(ChaosArgs),
     /// Make a folder of small files and compact it before your eyes
     #[command(after_help = examples::DEMO)]
     Demo(DemoArgs),

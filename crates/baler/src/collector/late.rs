@@ -11,7 +11,7 @@ use baler_core::request::{Grace, Request};
 use baler_core::state::State;
 use futures::StreamExt;
 
-use crate::depot::{Depot, Found, Namer};
+use crate::depot::{Depot, Found, Namer, is_left_over};
 use crate::root::Root;
 
 /// Looks for names of this journal's own form that nothing in the state shows, and has them put on the deletion list.
@@ -77,6 +77,17 @@ pub async fn sweep_probes(root: &Root, grace: Grace) -> Result<u64> {
     let Depot::Bucket(bucket) = &root.site.root else {
         return Ok(0);
     };
-    let present = (grace == Grace::Kept).then(|| root.replica.state().time);
-    Ok(bucket.sweep_probes(present).await?)
+    if grace != Grace::Kept {
+        return Ok(bucket.sweep_probes(None).await?.deleted);
+    }
+    let swept = bucket.sweep_probes(Some(root.replica.state().time)).await?;
+    let may_be_over = |written| is_left_over(written, root.now());
+    if !swept.oldest_left.is_some_and(may_be_over) {
+        return Ok(swept.deleted);
+    }
+    // The state's time is that of its last entries: on an idle root, long ago. When an entry was written is known with the next.
+    root.replica.submit(Request::Tick).await?;
+    root.replica.submit(Request::Tick).await?;
+    let again = bucket.sweep_probes(Some(root.replica.state().time)).await?;
+    Ok(swept.deleted + again.deleted)
 }

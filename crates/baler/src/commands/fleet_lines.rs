@@ -114,7 +114,7 @@ fn left_words(left: Option<f64>) -> String {
     }
 }
 
-fn spent_words(spent: &Spent) -> String {
+pub(super) fn spent_words(spent: &Spent) -> String {
     format!(
         "{} requests, about ${:.4} at list price",
         count(spent.requests),

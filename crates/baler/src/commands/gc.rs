@@ -13,6 +13,7 @@ use super::{exit_code, print_json};
 use crate::cli::GcArgs;
 use crate::collector;
 use crate::folder::{lock, scratch};
+use crate::receipts;
 use crate::report::{bytes, count};
 use crate::root::{Root, machine_now};
 
@@ -40,6 +41,7 @@ async fn collect(args: &GcArgs) -> Result<ExitCode> {
     if args.full {
         collector::find_late_writes(&root).await?;
     }
+    receipts::write_due(&root).await?;
     let mut collected = collector::collect(&root, grace).await?;
     collected.deleted += tidy_folder(&root)?;
     if args.full {
@@ -161,10 +163,11 @@ fn fate(state: &State, garbage: &Garbage, grace: Grace) -> (bool, String) {
     let length = state
         .tables
         .get(&garbage.table)
-        .map_or(0, |table| table.spec.grace.0);
+        .map_or(0, |table| table.spec.grace.between_stamps().0);
     match garbage.stage {
         Stage::Due => (true, "on the deletion list".to_owned()),
         Stage::Ripe => (true, replaced),
+        Stage::Returning => (false, "being brought back by an undo".to_owned()),
         Stage::ToSetAside => (grace == Grace::Waived, format!("{replaced}; to be set aside")),
         Stage::Waiting if grace == Grace::Waived => (true, replaced),
         Stage::Waiting => {

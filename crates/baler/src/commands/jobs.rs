@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use anyhow::Result;
 use baler_core::ids::TableName;
 
-use super::fleet_lines::{duration, job_words};
+use super::fleet_lines::{duration, job_words, spent_words};
 use super::looking::View;
 use super::{print_json, watching};
 use crate::cli::JobsArgs;
@@ -81,20 +81,39 @@ pub(super) fn ended_line(job: &EndedJob) -> String {
     let place = place(&job.table, &job.partition);
     match &job.reason {
         Some(reason) => format!(
-            "job {} {}: {} files in {place} ({reason})",
+            "job {} {}: {} files in {place} ({reason}){}",
             job.id,
             job.status,
-            count(job.files_in)
+            count(job.files_in),
+            took(job)
         ),
         None => format!(
-            "job {} {}: {} files → {}, {} → {} in {place}",
+            "job {} {}: {} files → {}, {} → {} in {place}{}",
             job.id,
             job.status,
             count(job.files_in),
             count(job.files_out),
             bytes(job.bytes_in),
-            bytes(job.bytes_out)
+            bytes(job.bytes_out),
+            took(job)
         ),
+    }
+}
+
+/// What it took, as far as that is known.
+fn took(job: &EndedJob) -> String {
+    if job.attempts == 0 {
+        return String::new();
+    }
+    let undone = if job.undone.is_some() { ", undone" } else { "" };
+    let attempts = format!(
+        "{undone}, {} attempt(s), {}",
+        job.attempts,
+        duration(job.worked_seconds)
+    );
+    match job.spent.requests {
+        0 => attempts,
+        _ => format!("{attempts}, {}", spent_words(&job.spent)),
     }
 }
 

@@ -3,11 +3,12 @@
 use std::path::Path;
 
 use anyhow::Result;
-use baler_core::ids::TableName;
+use baler_core::ids::{JobId, TableName};
 
 use crate::cli::LookAt;
 #[cfg(feature = "http")]
 use crate::desk::Client;
+use crate::receipts::{Receipt, Receipts, Wanted};
 use crate::report::{Heard, Jobs, Status};
 use crate::root::Root;
 use crate::settings::Usage;
@@ -61,6 +62,32 @@ impl View {
             }
             #[cfg(feature = "http")]
             Self::Coordinator(client) => Ok(client.look(&path("/v1/jobs", only)).await?),
+        }
+    }
+}
+
+impl View {
+    pub(super) async fn receipt(&self, job: JobId) -> Result<Option<Receipt>> {
+        match self {
+            Self::Root(root) => Receipts::of(root)?.get(job).await,
+            #[cfg(feature = "http")]
+            Self::Coordinator(client) => Ok(client.look(&format!("/v1/receipts/{job}")).await?),
+        }
+    }
+
+    pub(super) async fn receipts(&self, wanted: &Wanted) -> Result<(Vec<Receipt>, usize)> {
+        match self {
+            Self::Root(root) => Receipts::of(root)?.find(wanted).await,
+            #[cfg(feature = "http")]
+            Self::Coordinator(client) => {
+                let path = path("/v1/receipts", wanted.table.as_ref());
+                let mark = if path.contains('?') { '&' } else { '?' };
+                let path = match wanted.since {
+                    Some(since) => format!("{path}{mark}since_ms={}", since.as_millis()),
+                    None => path,
+                };
+                Ok(client.look(&path).await?)
+            }
         }
     }
 }

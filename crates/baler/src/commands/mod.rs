@@ -2,8 +2,11 @@
 //! something is wrong, 2 wrong usage.
 
 pub mod add;
+pub mod audit;
 mod caching;
 pub mod cancel;
+#[cfg(feature = "http")]
+pub mod chaos;
 pub mod compact;
 pub mod completions;
 pub mod demo;
@@ -11,17 +14,21 @@ pub mod files;
 mod fleet_lines;
 pub mod gc;
 pub mod jobs;
+pub mod journal;
 mod looking;
 pub mod man;
 pub mod merge_child;
 pub mod pause;
 pub mod pin;
 pub mod plan;
+pub mod receipts;
 pub mod retry;
 #[cfg(feature = "http")]
 pub mod serve;
 pub mod status;
 pub mod table;
+pub mod undo;
+pub mod upgrade;
 pub mod verify;
 mod watching;
 #[cfg(feature = "http")]

@@ -81,6 +81,11 @@ fn print_for_people(status: &Status) {
     for job in status.recent.iter().rev().take(SHOWN_MAX) {
         println!("{}", ended_line(job));
     }
+    for (job, waiting) in &status.undoing {
+        println!(
+            "job {job} is being undone: {waiting} file(s) are not back yet; `baler undo` again says why"
+        );
+    }
     if status.pins > 0 {
         println!("{} pinned version(s)", status.pins);
     }

@@ -20,6 +20,15 @@ pub enum Found {
     },
 }
 
+/// An object, whatever it is called.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Object {
+    /// Its name.
+    pub path: FilePath,
+    /// Which version of that name.
+    pub identity: Identity,
+}
+
 /// A data file as the listing saw it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DataFile {

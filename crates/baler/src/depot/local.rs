@@ -14,14 +14,18 @@ use futures::stream::{self, BoxStream};
 use tokio::sync::mpsc;
 
 use super::{
-    Aside, Deleted, Deletion, DepotError, Found, Input, InputError, Output, Publication, Staged, ToSetAside,
+    Aside, Back, Deleted, Deletion, DepotError, Found, Input, InputError, Object, Output, Publication,
+    Staged, ToSetAside,
 };
 use crate::folder::input::FolderInput;
 use crate::folder::publish::Check;
 use crate::folder::staging::StagedFile;
-use crate::folder::{Folder, aside, delete as deleting, publish as publishing, staging, walk as walking};
+use crate::folder::{
+    Folder, aside, back, delete as deleting, listing, publish as publishing, staging, walk as walking,
+};
 #[cfg(feature = "parquet")]
 use crate::spec::Asked;
+use crate::store::{Faults, UnreliableJournal};
 
 /// Footers read at once.
 pub(super) const LOOKS_AT_ONCE: usize = 8;
@@ -38,7 +42,11 @@ async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) 
 }
 
 pub(super) fn journal_store(folder: &Folder) -> Result<Arc<dyn Store>, StoreError> {
-    Ok(Arc::new(LocalStore::open(folder.path())?))
+    let next: Arc<dyn Store> = Arc::new(LocalStore::open(folder.path())?);
+    Ok(match Faults::wanted() {
+        None => next,
+        Some(faults) => Arc::new(UnreliableJournal { next, faults }),
+    })
 }
 
 pub(super) fn walk(
@@ -64,6 +72,11 @@ pub(super) fn walk(
         }
     })
     .boxed()
+}
+
+pub(super) async fn everything(folder: &Arc<Folder>) -> Result<Vec<Object>, DepotError> {
+    let folder = folder.clone();
+    Ok(blocking(move || listing::everything(&folder)).await?)
 }
 
 #[cfg(feature = "parquet")]
@@ -143,6 +156,15 @@ pub(super) async fn set_aside(
     let folder = folder.clone();
     let outcomes = blocking(move || aside::set_aside_all(&folder, &files)).await?;
     Ok(outcomes.into_iter().map(|outcome| Ok(outcome?)).collect())
+}
+
+pub(super) async fn bring_back(
+    folder: &Arc<Folder>,
+    files: Vec<ToSetAside>,
+) -> Result<Vec<Result<Back, DepotError>>, DepotError> {
+    let folder = folder.clone();
+    let backs = blocking(move || back::bring_back_all(&folder, &files)).await?;
+    Ok(backs.into_iter().map(|back| Ok(back?)).collect())
 }
 
 pub(super) async fn delete(

@@ -15,11 +15,11 @@ pub(crate) mod own;
 mod scratch;
 
 pub(crate) use bucket::refuse as bucket_refuse;
-pub use bucket::{BucketDepot, BucketError};
+pub use bucket::{BucketDepot, BucketError, Swept, is_left_over};
 pub use error::{DepotError, InputError};
-pub use found::{DataFile, Found, Namer, SkipReason};
+pub use found::{DataFile, Found, Namer, Object, SkipReason};
 pub use io::{Input, Output};
-pub use outcome::{Aside, Deleted, Deletion, Publication, Staged, ToSetAside};
+pub use outcome::{Aside, Back, Deleted, Deletion, Publication, Staged, ToSetAside};
 pub use scratch::Scratch;
 
 use std::fmt;
@@ -37,7 +37,7 @@ use futures::stream::BoxStream;
 use crate::folder::Folder;
 #[cfg(feature = "parquet")]
 use crate::spec::Asked;
-use crate::store::{PriceList, Usage};
+use crate::store::{Kind, PriceList, Usage};
 
 /// Where files lie.
 #[derive(Clone, Debug)]
@@ -71,6 +71,14 @@ impl Depot {
         match self {
             Self::Folder(folder) => local::walk(folder.clone(), journal),
             Self::Bucket(bucket) => bucket.walk(journal),
+        }
+    }
+
+    /// Every object, whatever it is called, in any order.
+    pub async fn everything(&self) -> Result<Vec<Object>, DepotError> {
+        match self {
+            Self::Folder(folder) => local::everything(folder).await,
+            Self::Bucket(bucket) => Ok(bucket.everything().await?),
         }
     }
 
@@ -128,6 +136,14 @@ impl Depot {
         }
     }
 
+    /// What writing an output of this length asks of a store: requests of which kind, and how many.
+    pub fn requests_to_write(&self, bytes: u64) -> (Kind, u64) {
+        match self {
+            Self::Folder(_) => (Kind::Put, 0),
+            Self::Bucket(_) => bucket::requests_to_write(bytes),
+        }
+    }
+
     /// A new file of an attempt's own, for the engine: called from a thread that may block.
     pub fn create_output(&self, path: FilePath) -> Result<Box<dyn Output>, DepotError> {
         match self {
@@ -161,7 +177,18 @@ impl Depot {
     ) -> Result<Vec<Result<Aside, DepotError>>, DepotError> {
         match self {
             Self::Folder(folder) => local::set_aside(folder, files).await,
-            Self::Bucket(_) => Ok(files.into_iter().map(no_renames).collect()),
+            Self::Bucket(_) => Ok(files.into_iter().map(|file| Err(no_renames(file))).collect()),
+        }
+    }
+
+    /// Copies files that were set aside back to where they lay. One that fails does not keep the others from it.
+    pub async fn bring_back(
+        &self,
+        files: Vec<ToSetAside>,
+    ) -> Result<Vec<Result<Back, DepotError>>, DepotError> {
+        match self {
+            Self::Folder(folder) => local::bring_back(folder, files).await,
+            Self::Bucket(_) => Ok(files.into_iter().map(|file| Err(no_renames(file))).collect()),
         }
     }
 
@@ -257,9 +284,9 @@ impl Depot {
 }
 
 /// Tables in buckets say that replaced files are deleted, never that they are set aside.
-fn no_renames(file: ToSetAside) -> Result<Aside, DepotError> {
+fn no_renames(file: ToSetAside) -> DepotError {
     let path = file.original.path;
-    Err(BucketError::NoRenames { path }.into())
+    BucketError::NoRenames { path }.into()
 }
 
 impl fmt::Display for Depot {

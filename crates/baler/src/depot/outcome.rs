@@ -54,6 +54,20 @@ pub enum Aside {
     },
 }
 
+/// What became of a file that was to be brought back from aside.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Back {
+    /// Its bytes lie under its own name again.
+    There {
+        /// As this version.
+        identity: Identity,
+    },
+    /// Another file has its name.
+    Taken,
+    /// It is not where it was set aside.
+    Gone,
+}
+
 /// Something on a deletion list.
 #[derive(Clone, Debug)]
 pub struct Deletion {

@@ -15,6 +15,7 @@ use rustix::fs::OFlags;
 
 use crate::depot::InputError;
 use crate::folder::identity::{blind_for, identity};
+use crate::folder::rooms::Rooms;
 use crate::folder::{Folder, FolderError};
 
 /// An open file of known identity.
@@ -23,6 +24,7 @@ pub struct FolderInput {
     file: File,
     path: PathBuf,
     bytes: u64,
+    rooms: Rooms,
 }
 
 impl FolderInput {
@@ -63,6 +65,7 @@ impl FolderInput {
             file,
             path: full,
             bytes: found.bytes,
+            rooms: folder.rooms.clone(),
         })
     }
 
@@ -82,9 +85,9 @@ impl FolderInput {
         if end.is_none_or(|end| end > self.bytes) {
             return Err(self.too_short(offset, length));
         }
-        let mut buffer = vec![0; length];
-        match self.file.read_exact_at(&mut buffer, offset) {
-            Ok(()) => Ok(buffer.into()),
+        let read = |into: &mut [u8]| self.file.read_exact_at(into, offset);
+        match self.rooms.filled(length, read) {
+            Ok(bytes) => Ok(bytes),
             Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Err(self.too_short(offset, length)),
             Err(error) => Err(error),
         }

@@ -12,8 +12,10 @@
 mod error;
 pub mod identity;
 mod moves;
+mod rooms;
 mod sync;
 
+pub mod listing;
 pub mod refuse;
 pub mod walk;
 
@@ -21,6 +23,7 @@ pub mod input;
 pub mod staging;
 
 pub mod aside;
+pub mod back;
 pub mod delete;
 pub mod publish;
 
@@ -46,6 +49,7 @@ pub struct Folder {
     device: u64,
     inode: u64,
     moves: moves::Moves,
+    rooms: rooms::Rooms,
 }
 
 impl Folder {
@@ -88,6 +92,7 @@ impl Folder {
             device: metadata.dev(),
             inode: metadata.ino(),
             moves: moves::Moves::default(),
+            rooms: rooms::Rooms::default(),
         })
     }
 

@@ -1,4 +1,4 @@
-//! What a process that died in the middle of writing to the journal leaves beside it: an entry under the temporary name
+//! What a process that died in the middle of writing to the journal leaves beside it: an entry or a receipt under the temporary name
 //! that it is written to first (`<name>#<n>`), and the objects of an unfinished probe. No reader ever takes them for
 //! anything.
 
@@ -16,8 +16,11 @@ use crate::folder::{Folder, FolderError};
 pub fn sweep(folder: &Folder, filled: Sequence) -> Result<u64, FolderError> {
     let baler = folder.path().join(BALER_FOLDER);
     let mut removed = 0;
-    for name in ["journal", "snapshots", "boundary", "format", "probed"] {
-        for path in entries(&baler.join(name))? {
+    let journal = ["journal", "snapshots", "boundary", "format", "probed"];
+    let journal = journal.into_iter().map(|name| baler.join(name));
+    let receipts = entries(&baler.join("receipts"))?;
+    for folder in journal.chain(receipts.into_iter().filter(|path| path.is_dir())) {
+        for path in entries(&folder)? {
             if is_abandoned(&path, filled) {
                 removed += u64::from(fs::remove_file(&path).is_ok());
             }

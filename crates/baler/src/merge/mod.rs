@@ -127,6 +127,19 @@ pub struct Merged {
     pub drops: Vec<Dropped>,
     /// Rows that were copied without being decoded.
     pub copied: Option<Copied>,
+    /// How rows got into the outputs.
+    pub ways: Ways,
+}
+
+/// How many rows went which way.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Ways {
+    /// In groups that were copied whole.
+    pub copied: u64,
+    /// In groups that were made of copied pages.
+    pub stitched: u64,
+    /// Row by row.
+    pub merged: u64,
 }
 
 /// An output that a merge wrote.

@@ -10,7 +10,7 @@ use baler_core::table::MergeSpec;
 use baler_journal::host;
 use baler_merge::{Budget, MergeError, OutputSink, Progress, Report, Unwatched};
 
-use super::{Merge, MergeFault, Merged, Work, Written};
+use super::{Merge, MergeFault, Merged, Ways, Work, Written};
 use crate::depot::{Input, Output};
 use crate::spec;
 
@@ -163,5 +163,10 @@ fn merged(report: &Report) -> Merged {
             read: spec::digest_of(report.copied.read),
             written: spec::digest_of(report.copied.written),
         }),
+        ways: Ways {
+            copied: report.ways.copied,
+            stitched: report.ways.stitched,
+            merged: report.ways.merged,
+        },
     }
 }

@@ -136,6 +136,18 @@ pub struct EndedJob {
     pub reason: Option<String>,
     /// The entry that ended it.
     pub ended: u64,
+    /// The entry that took it back, if it was undone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub undone: Option<u64>,
+    /// Leases that were granted on it.
+    #[serde(default)]
+    pub attempts: u32,
+    /// How long those with a result worked.
+    #[serde(default)]
+    pub worked_seconds: f64,
+    /// What they asked of the store.
+    #[serde(default)]
+    pub spent: Spent,
 }
 
 /// The jobs of a root: those that are open, and the last that ended, youngest first.
@@ -181,7 +193,7 @@ impl OpenJob {
             why: job.why.to_string(),
             ranges: job.ranges.len(),
             ranges_finished: job.finished().count(),
-            attempts: attempts(job),
+            attempts: job.attempts(),
             workers: leases.iter().map(|lease| lease.worker.clone()).collect(),
             faults: job.input_faults,
             last_error: job.last_error.as_ref().map(ToString::to_string),
@@ -217,10 +229,6 @@ impl Queue {
     }
 }
 
-fn attempts(job: &Job) -> u32 {
-    job.ranges().map(|(_, range)| range.attempts).sum()
-}
-
 /// Finished ranges count by their rows, those under way by what was heard of them. Publishing comes after all of that.
 fn bytes_done(job: &Job, leases: &[LeaseStatus]) -> Option<u64> {
     if job.status == JobStatus::Compacted {
@@ -246,6 +254,7 @@ fn estimated(state: &State, site: &Site, job: &Job) -> Spent {
 impl EndedJob {
     /// What the state remembers of it.
     pub fn of(job: &JobSummary) -> Self {
+        let effort = job.effort.unwrap_or_default();
         Self {
             id: job.id.0,
             status: match job.status {
@@ -267,6 +276,13 @@ impl EndedJob {
                 None => job.cancelled.as_ref().map(in_words),
             },
             ended: job.ended.0,
+            undone: job.undone.map(|at| at.0),
+            attempts: job.attempts,
+            worked_seconds: effort.worked_ms as f64 / 1_000.0,
+            spent: Spent {
+                requests: effort.requests,
+                price_usd: effort.price_nano_usd as f64 / 1e9,
+            },
         }
     }
 }
@@ -280,6 +296,7 @@ fn in_words(reason: &CancelReason) -> String {
         CancelReason::Bisected => "it failed: its halves are tried instead".to_owned(),
         CancelReason::OutputsLost(paths) => format!("its outputs vanished: {}", named(paths)),
         CancelReason::Operator => "somebody asked for it".to_owned(),
+        CancelReason::InputsUndone(job) => format!("its inputs went when job {job} was undone"),
         CancelReason::Shed { last_error, .. } => {
             let error = last_error.as_deref().unwrap_or("no error was reported");
             format!("it kept failing and made room in a full queue: {error}")

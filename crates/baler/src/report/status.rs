@@ -44,6 +44,9 @@ pub struct Status {
     pub jobs: Vec<OpenJob>,
     /// The last that did.
     pub recent: Vec<EndedJob>,
+    /// Jobs that are being undone: files that are not back yet, for each.
+    #[serde(default)]
+    pub undoing: BTreeMap<u64, u32>,
     /// Objects on their way out.
     pub garbage: usize,
     /// Ended attempts that may have left something.
@@ -112,6 +115,12 @@ impl Status {
             leases,
             jobs,
             recent: recent.map(|job| EndedJob::of(job)).collect(),
+            undoing: state
+                .undoing
+                .iter()
+                .filter(|(_, undoing)| covers(&undoing.table))
+                .map(|(job, undoing)| (job.0, undoing.waiting))
+                .collect(),
             garbage: state
                 .garbage
                 .values()

@@ -96,6 +96,22 @@ impl Root {
         siting::has_journal(&depot).await
     }
 
+    /// Where a root lies, or would; nothing is looked at.
+    pub fn depot(location: &Location) -> Result<Depot> {
+        Self::depot_at(location, Place::Root)
+    }
+
+    /// The same for a source.
+    pub fn depot_at(location: &Location, place: Place) -> Result<Depot> {
+        siting::open(location, place, &TableSettings::unsaid())
+    }
+
+    /// What a plain table is that begins here. The way that replaced files go is tried out.
+    pub async fn fresh_plain_spec(root: &Depot, settings: &TableSettings) -> Result<TableSpec> {
+        let replaced = replacing::choose(root, &Catalog::InPlace, &settings.replaced).await?;
+        Ok(settings.fresh(Catalog::InPlace, replaced))
+    }
+
     /// Opens a root that Baler knows, without ever writing.
     pub async fn open_to_read(location: &Location) -> Result<Self> {
         Self::open_known(location, Access::ReadOnly, &TableSettings::unsaid()).await

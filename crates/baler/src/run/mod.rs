@@ -16,6 +16,7 @@ use baler_core::state::Table;
 
 use crate::adoption::Settled;
 use crate::collector;
+use crate::receipts;
 use crate::report::{Cost, NamedReason, ProgressView, RunReport, Totals};
 use crate::root::{Root, plain_table};
 use crate::settings::{RunSettings, ScopeSettings, TableSettings};
@@ -53,7 +54,10 @@ pub async fn compact(
         report: RunReport::default(),
         jobs_begun: 0,
     };
+    let receipts = tokio::spawn(receipts::keep_writing(run.root.clone(), run.watch.id()));
     let ended = run.work().await;
+    receipts.abort();
+    write_receipts(&run.root).await;
     signs_of_life.abort();
     run.watch.leave()?;
     run.root.replica.clone().close().await;
@@ -64,6 +68,13 @@ pub async fn compact(
     run.report.append_conflicts = counters.conflicts.get();
     run.report.seconds = began.elapsed().as_secs_f64();
     Ok(run.report)
+}
+
+/// Whoever works on this root next writes what is not written now.
+async fn write_receipts(root: &Root) {
+    if let Err(error) = receipts::write_due(root).await {
+        tracing::warn!("receipts are written later: {error:#}");
+    }
 }
 
 struct Run<'a> {

@@ -3,9 +3,8 @@
 use std::sync::Arc;
 
 use baler_core::file::Level;
-use baler_core::limits;
 use baler_core::names;
-use baler_core::table::{Catalog, Expire, MergeSpec, Policy, Replaced, Rewritten, TableSpec};
+use baler_core::table::{Catalog, Expire, MergeSpec, Replaced, TableSpec};
 use baler_core::time::Millis;
 
 use super::policy::PolicySettings;
@@ -73,17 +72,9 @@ impl NativeSettings {
     /// The spec of a table that begins now.
     pub fn fresh(&self, replaced: Replaced) -> Result<TableSpec, Usage> {
         let nothing = TableSpec {
-            catalog: Catalog::Native,
-            policy: Policy::default(),
             merge: Arc::new(self.merge.fresh()),
-            grace: limits::GRACE_DEFAULT,
-            rewritten: Rewritten::Report,
             replaced,
-            names_once: false,
-            retention: None,
-            tenant: None,
-            shard: None,
-            cross_shard_from: None,
+            ..TableSpec::of(Catalog::Native)
         };
         self.altered(&nothing)
     }

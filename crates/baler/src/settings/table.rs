@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use baler_core::limits;
-use baler_core::table::{Catalog, MergeSpec, Policy, Replaced, Rewritten, Rule, TableSpec};
+use baler_core::table::{Catalog, MergeSpec, Replaced, Rewritten, Rule, TableSpec};
 
 use super::{MergeSettings, ReplacedSettings, Usage, describe_rule, describe_sort};
 #[cfg(feature = "cli")]
@@ -64,17 +64,12 @@ impl TableSettings {
             Rewritten::Report
         };
         TableSpec {
-            catalog,
-            policy: Policy::default(),
             merge: Arc::new(merge),
             grace: self.merge.grace.unwrap_or(limits::GRACE_DEFAULT),
             rewritten: self.rewritten.unwrap_or(rewritten),
             replaced,
-            retention: None,
             names_once: self.replaced.names_once,
-            tenant: None,
-            shard: None,
-            cross_shard_from: None,
+            ..TableSpec::of(catalog)
         }
     }
 

@@ -23,12 +23,16 @@ use tokio::sync::Notify;
 use tokio::task::{JoinError, JoinSet};
 
 use crate::owner::{Committer, Owners, Proposer};
+use crate::receipts;
 use crate::root::Root;
 use crate::watch::Watch;
 use crate::worker::{Endless, Works};
 
 /// How soon it is noticed that the process is to stop.
 const STOP_CHECK: Duration = Duration::from_millis(50);
+
+/// How long it may take to write the last receipts.
+const LAST_WORDS: Duration = Duration::from_secs(5);
 
 /// How new files are looked for.
 #[derive(Clone, Debug)]
@@ -127,6 +131,7 @@ impl Station {
         };
         close_front();
         let served = result_of(front.await);
+        self.write_receipts().await;
         life.shutdown().await;
         self.watch.leave()?;
         self.root.replica.clone().close().await;
@@ -151,9 +156,21 @@ impl Station {
         #[cfg(feature = "parquet")]
         work.spawn(host::own(async move { looking.look_for_new_files().await }));
         work.spawn(host::own(async move { keeping.keep_house().await }));
+        work.spawn(host::own(receipts::keep_writing(
+            self.root.clone(),
+            self.watch.id(),
+        )));
         work.spawn(host::own(async move { Committer::of(&committing).run().await }));
         work.spawn(host::own(async move { Proposer::of(&proposing).run().await }));
         work
+    }
+
+    /// What the last jobs did is written down before it goes, if that is quickly done: others can do it as well.
+    async fn write_receipts(&self) {
+        let writing = receipts::write_due(&self.root);
+        if !matches!(tokio::time::timeout(LAST_WORDS, writing).await, Ok(Ok(_))) {
+            tracing::warn!("receipts are left to others");
+        }
     }
 
     async fn asked_to_stop(&self) {

@@ -16,11 +16,13 @@ use tokio::sync::OnceCell;
 use super::checked::Checked;
 use super::client::{self, Clients, Unsigned};
 use super::completion::Settled;
+use super::faults::Faults;
 use super::http::Shared;
 use super::layer::{Layered, Next};
 use super::outputs::Marked;
 use super::resume::Resumed;
 use super::uniform::Uniform;
+use super::unreliable::Unreliable;
 use super::{BucketUrl, OpenError, OutputSettings, Purpose, Scheme, Usage, Variables, environment};
 
 /// A prefix in a bucket. Copies share everything.
@@ -213,6 +215,9 @@ fn layers(
     shared: &Shared,
 ) -> Next {
     let mut store = Layered::around(client.clone(), Uniform);
+    if let Some(faults) = Faults::wanted() {
+        store = Layered::around(store, Unreliable(faults));
+    }
     store = Layered::around(store, Checked);
     if purpose != Purpose::Journal {
         let (budget, meter) = (shared.budget.clone(), shared.meter.clone());

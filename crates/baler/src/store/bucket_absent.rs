@@ -69,6 +69,11 @@ impl Bucket {
         match self.0 {}
     }
 
+    /// Names of uploads that were left open.
+    pub async fn open_uploads(&self) -> Result<Option<Vec<String>>, StoreError> {
+        match self.0 {}
+    }
+
     /// What an operator should know of the bucket.
     pub async fn warnings(&self) -> Vec<String> {
         match self.0 {}

@@ -8,10 +8,12 @@
 //!
 //! The journal's store has its own stack, in which nothing tries again.
 
+mod faults;
 mod location;
 mod output_settings;
 mod price;
 mod purpose;
+mod unreliable_journal;
 mod usage;
 
 #[cfg(feature = "cloud")]
@@ -37,6 +39,8 @@ mod resume;
 #[cfg(feature = "cloud")]
 mod uniform;
 #[cfg(feature = "cloud")]
+mod unreliable;
+#[cfg(feature = "cloud")]
 mod uploads;
 
 #[cfg(not(feature = "cloud"))]
@@ -46,10 +50,14 @@ mod bucket;
 use std::collections::BTreeMap;
 
 pub use bucket::Bucket;
+pub(crate) use faults::Faults;
+#[cfg(all(feature = "cli", feature = "http"))]
+pub(crate) use faults::{FAULTS, TALLY, tallied};
 pub use location::{BucketUrl, Location, LocationError, Scheme};
 pub use output_settings::OutputSettings;
 pub use price::PriceList;
 pub use purpose::{Kind, Purpose};
+pub(crate) use unreliable_journal::UnreliableJournal;
 pub use usage::{Traffic, Usage};
 
 /// The settings that a store's client is built from: the names and values of environment variables.

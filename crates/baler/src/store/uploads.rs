@@ -52,8 +52,32 @@ impl Bucket {
         }
     }
 
+    /// The names of all uploads in parts that were begun and neither completed nor ended, below the prefix; `None` where the
+    /// store does not tell.
+    pub async fn open_uploads(&self) -> Result<Option<Vec<String>>, StoreError> {
+        if matches!(self.url().scheme(), Scheme::Az | Scheme::Own) {
+            return Ok(None);
+        }
+        let whole = self.key("");
+        let mut paths = Vec::new();
+        let mut page = self.uploads("", "", "").await?;
+        loop {
+            let below = |found: &Found| found.key.strip_prefix(&whole).map(str::to_owned);
+            paths.extend(page.uploads.iter().filter_map(below));
+            if !page.is_truncated || page.next_key_marker.is_empty() {
+                return Ok(Some(paths));
+            }
+            page = self
+                .uploads("", &page.next_key_marker, &page.next_upload_id_marker)
+                .await?;
+        }
+    }
+
     async fn uploads(&self, folder: &str, key: &str, id: &str) -> Result<Page, StoreError> {
-        let prefix = format!("{}/", self.key(folder));
+        let prefix = match folder {
+            "" => self.key(""),
+            folder => format!("{}/", self.key(folder)),
+        };
         let mut query = vec![("uploads", ""), ("prefix", &prefix)];
         let markers = [("key-marker", key), ("upload-id-marker", id)];
         query.extend(markers.into_iter().filter(|(_, value)| !value.is_empty()));

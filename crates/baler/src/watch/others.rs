@@ -65,7 +65,7 @@ impl Watch {
     fn silent_watchers(&self) -> Vec<(WatcherId, Sequence, Option<HostLock>)> {
         let state = self.root.replica.state();
         let mut others = locked(&self.others);
-        others.retain(|id, _| state.watchers.contains_key(id));
+        others.retain(|id, _| state.watchers.contains_key(id) || baler_core::planted!(IdleWatcherRobbed));
         let mut silent = Vec::new();
         for (id, watcher) in state.watchers.iter().filter(|(id, _)| **id != self.id) {
             let now = Instant::now();

@@ -58,6 +58,9 @@ pub struct Seen {
 
 impl Seen {
     fn hear(&mut self, progress: Progress) {
+        if baler_core::planted!(HeartbeatByBytes) && progress.bytes == self.progress.bytes {
+            return;
+        }
         self.heard = Instant::now();
         self.progress = progress;
         self.pace.note(self.heard, progress.done);
@@ -153,6 +156,9 @@ impl Watch {
         let before = std::mem::take(&mut remote.timed);
         for (attempt, worker) in watched_by(&state, self.id) {
             let seen = before.get(&key(attempt.token)).cloned();
+            if baler_core::planted!(GrantNotTimed) && seen.is_none() {
+                continue;
+            }
             let seen = seen.unwrap_or(Seen {
                 attempt,
                 worker,

@@ -8,21 +8,24 @@ use std::time::Duration;
 use anyhow::anyhow;
 use baler_core::event::{Quarantined, ReleaseReason};
 use baler_core::file::Identity;
-use baler_core::ids::RangeId;
+use baler_core::ids::{RangeId, Sequence};
 use baler_core::job::{Finished, JobSummary};
+use baler_core::planted;
 use baler_core::request::{Finish, Grant, Refusal, Reply};
 use baler_core::table::Verify;
+use baler_journal::steps::Step;
 use tokio::time::timeout;
 
 use super::child::Isolation;
 use super::cutting;
 use super::engine::{self, MergeEnd};
 use super::hands::Hands;
+use super::ledger::Ledger;
 use super::memory::Loan;
 use super::meter::Meter;
 use super::publishing;
 use crate::cache::{Key, Spools};
-use crate::depot::Depot;
+use crate::depot::{Deletion, Depot};
 use crate::desk::{Assignment, DeskError, End, Held, Holding, Phase, Word};
 use crate::report::ProgressView;
 
@@ -33,7 +36,7 @@ const STOP_PATIENCE: Duration = Duration::from_secs(5);
 #[derive(Debug)]
 pub enum Outcome {
     /// Its job is committed.
-    Committed(JobSummary),
+    Committed(Box<JobSummary>),
     /// Its job ended without effect; what can be merged will be planned anew.
     Cancelled,
     /// Its range is free again, or somebody else's by now, or finished with others of its job still to come.
@@ -57,6 +60,8 @@ pub(super) struct Attempt {
     counted_on: AtomicBool,
     /// What it wrote, on its way into the cache.
     spools: Arc<Spools>,
+    /// What it takes.
+    ledger: Arc<Ledger>,
 }
 
 impl Attempt {
@@ -69,6 +74,7 @@ impl Attempt {
             memory,
             counted_on: AtomicBool::new(false),
             spools: Arc::default(),
+            ledger: Ledger::begin(),
         }
     }
 
@@ -146,6 +152,7 @@ impl Attempt {
     }
 
     async fn merge(self) -> Result<Outcome, DeskError> {
+        Step::AfterGrant.reached();
         let meter = self.meter(self.hands.progress.clone());
         let ending = self.merge_until_ended(meter.clone()).await;
         self.held().enter(Phase::Finishing);
@@ -194,6 +201,7 @@ impl Attempt {
             threads: self.hands.threads,
             memory_bytes: self.memory.bytes(),
             reread: self.hands.reread || self.grant().job.merge.verify == Verify::Reread,
+            ledger: self.ledger.clone(),
             spools: self.spools.clone(),
         }
     }
@@ -201,6 +209,7 @@ impl Attempt {
     async fn tell(&self, ending: MergeEnd) -> Result<Outcome, DeskError> {
         match ending {
             MergeEnd::Merged { finished, inputs_now } => {
+                Step::OutputsWritten.reached();
                 let outputs = keys_of(&self.hands.site.root, &finished);
                 let outcome = self.finish(finished, inputs_now).await?;
                 if let (Outcome::Committed(_), Some(cache)) = (&outcome, &self.hands.site.cache) {
@@ -270,7 +279,11 @@ impl Attempt {
             finished,
             inputs_now,
         };
-        let mut reply = self.tell_finished(finish.clone()).await?;
+        let told = self.tell_finished(finish.clone()).await;
+        if planted!(DeleteOnUnknown) && told.is_err() {
+            self.delete_outputs(&finish.finished).await;
+        }
+        let mut reply = told?;
         if let Reply::Refused(Refusal::InputsUnseen(_)) = reply {
             finish.inputs_now = match engine::look_again(&self.order()).await {
                 Ok(inputs_now) => Some(inputs_now),
@@ -278,6 +291,7 @@ impl Attempt {
             };
             reply = self.tell_finished(finish).await?;
         }
+        Step::AfterFinish.reached();
         let finished = matches!(reply, Reply::Finished { .. });
         self.counted_on.store(finished, Ordering::Relaxed);
         match reply {
@@ -290,7 +304,7 @@ impl Attempt {
             Reply::Finished {
                 committed: Some(summary),
                 ..
-            } => Ok(Outcome::Committed(summary)),
+            } => Ok(Outcome::Committed(Box::new(summary))),
             Reply::Finished { .. } => Ok(Outcome::Released),
             Reply::JobCancelled(_) => Ok(Outcome::Cancelled),
             Reply::Refused(Refusal::NoSuchLease { .. }) => Ok(Outcome::Released),
@@ -300,6 +314,19 @@ impl Attempt {
             }
             other => Err(anyhow!("a finished range was answered {other:?}").into()),
         }
+    }
+
+    /// Planted, and wrong: what was written may be in the table.
+    async fn delete_outputs(&self, finished: &Finished) {
+        let list = finished.outputs.iter().map(|output| Deletion {
+            path: output.path.clone(),
+            original: None,
+            replaced: Sequence(0),
+            names_once: false,
+            keep: None,
+        });
+        let site = &self.hands.site;
+        let _failed = site.root.delete(self.hands.desk.journal(), list.collect()).await;
     }
 
     async fn release(&self, why: ReleaseReason, culprits: Vec<Quarantined>) -> Result<Outcome, DeskError> {

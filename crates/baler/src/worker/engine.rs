@@ -14,6 +14,7 @@ use futures::{StreamExt, TryStreamExt, stream};
 use serde::{Deserialize, Serialize};
 
 use super::bench::AttemptBench;
+use super::ledger::Ledger;
 use super::meter::Meter;
 use super::rereading;
 use crate::cache::Spools;
@@ -22,6 +23,7 @@ use crate::desk::Phase;
 use crate::folder::advice;
 use crate::merge::{Merge, MergeFault, Merged, Work};
 use crate::site::Site;
+use crate::store::Kind;
 
 /// What to merge, and with what.
 pub(super) struct Order {
@@ -34,6 +36,8 @@ pub(super) struct Order {
     pub(super) memory_bytes: u64,
     /// Whether outputs are read back before they count.
     pub(super) reread: bool,
+    /// What the attempt takes.
+    pub(super) ledger: Arc<Ledger>,
     /// Outputs on their way into the cache.
     pub(super) spools: Arc<Spools>,
 }
@@ -123,12 +127,13 @@ pub(super) async fn open_inputs(
     let mut changed = Vec::new();
     for file in &order.grant.job.inputs {
         step();
-        match order.site.depot_of(&file.path).open_input(file).await {
-            Ok(input) => inputs.push(order.site.cached(file, input)),
+        let depot = order.site.depot_of(&file.path);
+        match depot.open_input(file).await {
+            Ok(input) => inputs.push(order.site.cached(file, order.ledger.counted(depot, input))),
             Err(InputError::Gone { .. } | InputError::Changed { .. }) => {
                 changed.push(charge(file, "gone or overwritten"));
             }
-            Err(error) => return Err(fault(order.site.depot_of(&file.path), error.to_string())),
+            Err(error) => return Err(fault(depot, error.to_string())),
         }
     }
     match changed.is_empty() {
@@ -182,6 +187,10 @@ async fn after_merge(order: &Arc<Order>, merged: Merged, meter: &Meter) -> Merge
 /// What each input is now.
 pub(super) async fn look_again(order: &Order) -> Result<Vec<Option<Identity>>, MergeEnd> {
     let looked = versions_now(order).await;
+    for file in &order.grant.job.inputs {
+        let depot = order.site.depot_of(&file.path);
+        order.ledger.asked(depot, Kind::Head, 1);
+    }
     looked.map_err(|error| fault(order.site.inbox(), error.to_string()))
 }
 
@@ -264,6 +273,7 @@ fn charge(file: &File, reason: &str) -> Quarantined {
 fn finished(order: &Order, merged: Merged) -> Finished {
     let attempt = order.grant.attempt();
     let job = &order.grant.job;
+    let effort = order.ledger.effort(&order.site.root, &merged);
     let outputs = merged.outputs.into_iter().map(|output| Output {
         part: output.part,
         path: job.output_path(&order.catalog, order.journal, &attempt, output.part),
@@ -281,5 +291,6 @@ fn finished(order: &Order, merged: Merged) -> Finished {
         reads: merged.reads,
         drops: merged.drops,
         copied: merged.copied,
+        effort: Some(effort),
     }
 }

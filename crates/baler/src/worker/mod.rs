@@ -10,6 +10,7 @@ mod engine;
 mod hands;
 #[cfg(debug_assertions)]
 mod hook;
+mod ledger;
 mod memory;
 mod meter;
 mod publishing;
@@ -159,7 +160,7 @@ impl Worker {
             match ended.map_err(|panic| anyhow!("a merge panicked: {panic}"))?? {
                 Outcome::Committed(summary) => {
                     faults = 0;
-                    work.committed.push(summary);
+                    work.committed.push(*summary);
                 }
                 Outcome::Cancelled => work.cancelled += 1,
                 Outcome::Released => {}

@@ -7,6 +7,7 @@ use baler_core::file::Identity;
 use baler_core::job::Job;
 use baler_core::names::Attempt;
 use baler_core::request::{Grant, Reply};
+use baler_journal::steps::Step;
 
 use super::Outcome;
 use super::hands::Hands;
@@ -36,8 +37,11 @@ pub(super) async fn publish(
         token: grant.token,
         identities,
     };
-    match hands.tell_last(word, memory).await? {
-        Reply::Committed(summary) => Ok(Outcome::Committed(summary)),
+    Step::Published.reached();
+    let reply = hands.tell_last(word, memory).await?;
+    Step::Committed.reached();
+    match reply {
+        Reply::Committed(summary) => Ok(Outcome::Committed(Box::new(summary))),
         Reply::JobCancelled(_) => Ok(Outcome::Cancelled),
         Reply::Refused(_) => Ok(Outcome::Released),
         other => Err(anyhow!("a publishing was answered {other:?}").into()),
@@ -92,6 +96,7 @@ async fn publish_all(depot: &Depot, job: &Job, held: &Held) -> Result<Vec<Option
                 Publication::Published { identity } => Some(identity),
                 Publication::Missing => None,
             });
+            Step::MidPublish.reached();
             held.worked_off(output.bytes);
             held.step();
         }

@@ -15,6 +15,10 @@ fn help_says_what_there_is() {
         let help = scene.baler(&["table", command, "--help"]);
         assert!(help.stdout.contains("Examples:"), "{command}: {}", help.stdout);
     }
+    for command in ["check", "repair"] {
+        let help = scene.baler(&["journal", command, "--help"]);
+        assert!(help.stdout.contains("Examples:"), "{command}: {}", help.stdout);
+    }
     insta::assert_snapshot!(
         "help_table_create",
         scene.baler(&["table", "create", "-h"]).stdout
@@ -142,7 +146,7 @@ fn the_demo_shows_files_bytes_and_scan_time() {
     );
 }
 
-const COMMANDS: [&str; 20] = [
+const COMMANDS: [&str; 23] = [
     "compact",
     "plan",
     "serve",
@@ -160,6 +164,9 @@ const COMMANDS: [&str; 20] = [
     "gc",
     "verify",
     "retry",
+    "journal",
+    "upgrade",
+    "chaos",
     "demo",
     "completions",
     "man",

@@ -7,6 +7,7 @@ mod fencing;
 mod poison;
 mod processes;
 mod ranges;
+mod receipts;
 mod resume;
 mod roots;
 mod routes;

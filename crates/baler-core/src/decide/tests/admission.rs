@@ -37,6 +37,7 @@ fn job(id: u64, bytes: u64) -> [Event; 2] {
         why: Why::SmallFiles,
         drops: None,
         alone: false,
+        receipt: true,
     };
     [added, planned]
 }

@@ -109,6 +109,7 @@ fn whatever_changes_a_partition_has_it_looked_at_again() {
         why: crate::job::Why::SmallFiles,
         drops: None,
         alone: false,
+        receipt: true,
     };
     let held = at_rest().and([planned]);
     unsettles(held.clone());

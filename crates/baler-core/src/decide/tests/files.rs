@@ -87,7 +87,7 @@ fn add_repeated_after_compaction_adds_nothing() {
 
 #[test]
 fn a_replaced_file_stays_known_until_it_is_deleted_and_a_grace_period_more() {
-    let story = compacted(NATIVE).later(GRACE);
+    let story = compacted(NATIVE).later(PAST_GRACE);
     let evidence = now(&story);
     let story = story.when(add(NATIVE, evidence, ["a"])).replies(known()).go_on();
     let story = story
@@ -95,7 +95,7 @@ fn a_replaced_file_stays_known_until_it_is_deleted_and_a_grace_period_more() {
         .after(Request::ReportDeleted(paths(["a", "b"])));
     let evidence = now(&story);
     story.clone().when(add(NATIVE, evidence, ["a"])).replies(known());
-    let story = story.later(GRACE);
+    let story = story.later(PAST_GRACE);
     let evidence = now(&story);
     story.when(add(NATIVE, evidence, ["a"])).replies(new(1));
 }
@@ -121,7 +121,7 @@ fn evidence_older_than_a_replacement_does_not_bring_an_older_version_in() {
 fn evidence_older_than_what_is_remembered_is_refused_whole() {
     let story = given([added(PLACE, ["a"])])
         .and([lost(PLACE, ["a"])])
-        .later(GRACE);
+        .later(PAST_GRACE);
     let refusal = Refusal::EvidenceTooOld {
         evidence: Sequence(2),
         oldest: Sequence(4),
@@ -218,7 +218,7 @@ fn a_404_older_than_the_replacement_does_not_forget_what_was_consumed() {
 
 #[test]
 fn a_consumed_source_is_remembered_until_a_404_and_a_grace_period_more() {
-    let story = compacted(OUTPUT).later(GRACE);
+    let story = compacted(OUTPUT).later(PAST_GRACE);
     let evidence = now(&story);
     let gone = Event::ConsumedGone {
         table: OUTPUT.into(),
@@ -231,7 +231,7 @@ fn a_consumed_source_is_remembered_until_a_404_and_a_grace_period_more() {
         .clone()
         .when(add(OUTPUT, evidence, ["src:a"]))
         .replies(known());
-    let story = story.later(GRACE);
+    let story = story.later(PAST_GRACE);
     let evidence = now(&story);
     story.when(add(OUTPUT, evidence, ["src:a"])).replies(new(1));
 }

@@ -23,6 +23,8 @@ pub(super) const REMEMBERING: &str = "remembering";
 
 pub(super) const JOURNAL: JournalId = JournalId(0xb);
 pub(super) const GRACE: Millis = Millis(10_000);
+/// By when it is over for certain.
+pub(super) const PAST_GRACE: Millis = GRACE.between_stamps();
 pub(super) const ROWS: u64 = 10;
 
 /// A watcher that works for itself, and two that answer for remote workers.
@@ -73,17 +75,9 @@ pub(super) fn spec(catalog: Catalog, rule: Rule) -> Arc<TableSpec> {
         ..MergeSpec::default()
     };
     Arc::new(TableSpec {
-        catalog,
-        policy: Default::default(),
         merge: merge.into(),
         grace: GRACE,
-        rewritten: Default::default(),
-        replaced: Default::default(),
-        retention: None,
-        names_once: false,
-        tenant: None,
-        shard: None,
-        cross_shard_from: None,
+        ..TableSpec::of(catalog)
     })
 }
 
@@ -158,6 +152,7 @@ pub(super) fn planned_because<const N: usize>(table: &str, job: u64, inputs: [&s
         why,
         drops: None,
         alone: false,
+        receipt: true,
     }
 }
 
@@ -296,6 +291,7 @@ pub(super) fn finished(job: &Job, attempt: &Attempt) -> Finished {
         reads,
         drops: Vec::new(),
         copied: None,
+        effort: None,
     }
 }
 

@@ -30,6 +30,8 @@ mod losses;
 mod proof;
 mod publishing;
 mod ranges;
+mod receipts;
+mod undo;
 
 mod collection;
 mod pins;

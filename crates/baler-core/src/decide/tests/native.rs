@@ -58,7 +58,10 @@ fn outputs_that_a_finished_range_names_are_never_leftovers() {
         .only_once()
         .go_on();
     let forgotten = Event::LeftoverForgotten { attempt };
-    let story = story.later(GRACE).when(sweep(attempt, found)).then([forgotten]);
+    let story = story
+        .later(PAST_GRACE)
+        .when(sweep(attempt, found))
+        .then([forgotten]);
     assert_eq!(story.go_on().live(NATIVE), [output]);
 }
 

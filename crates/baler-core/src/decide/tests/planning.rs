@@ -21,6 +21,7 @@ fn planned_at(job: u64, name: &str, level: u8) -> Event {
         why: Why::SmallFiles,
         drops: None,
         alone: false,
+        receipt: true,
     }
 }
 

@@ -62,6 +62,7 @@ fn what_the_owners_policy_wants_becomes_a_job_and_nothing_else_does() {
         },
         drops: None,
         alone: false,
+        receipt: true,
     };
     let story = story.when(Request::Propose(wanted)).then([planned]).go_on();
     let story = story.after(poll(CHIEF, 4));

@@ -53,7 +53,11 @@ fn on_a_store_replaced_files_are_due_at_once_in_the_version_that_was_consumed() 
 fn nothing_is_due_before_the_outputs_are_published() {
     let story = given([added(STORE, ["a"]), planned(STORE, 0, ["a"]), leased(0)]);
     let request = Request::Finish(finish(story.job(0), &story.attempt(0)));
-    story.after(request).later(GRACE).when(declare_due()).nothing();
+    story
+        .after(request)
+        .later(PAST_GRACE)
+        .when(declare_due())
+        .nothing();
 }
 
 #[test]
@@ -97,7 +101,7 @@ fn a_listing_from_before_the_deletion_brings_nothing_back() {
 
 #[test]
 fn a_store_that_cannot_delete_by_condition_keeps_the_version_as_consumed() {
-    let story = replaced(REMEMBERING).later(GRACE);
+    let story = replaced(REMEMBERING).later(PAST_GRACE);
     assert!(story.state.garbage.is_empty());
     story.clone().when(declare_due()).nothing();
     let evidence = story.state.sequence;
@@ -122,10 +126,10 @@ fn what_baler_named_is_deleted_on_every_store() {
 fn a_native_table_remembers_foreign_versions_that_nothing_can_delete() {
     let story = given([added(NATIVE, ["a"]), planned(NATIVE, 0, ["a"]), leased(0)]);
     let request = Request::Finish(finish(story.job(0), &story.attempt(0)));
-    let story = remembers(story.after(request), NATIVE, Catalog::Native).later(GRACE);
+    let story = remembers(story.after(request), NATIVE, Catalog::Native).later(PAST_GRACE);
     let left = Event::LeftInPlace { paths: paths(["a"]) };
     let story = story.when(declare_due()).then([left]).only_once().go_on();
-    let story = story.later(GRACE).later(GRACE);
+    let story = story.later(PAST_GRACE).later(PAST_GRACE);
     let evidence = story.state.sequence;
     let told = story.when(add(NATIVE, evidence, ["a"]));
     told.nothing().replies(added_nothing());

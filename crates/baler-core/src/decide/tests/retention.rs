@@ -106,7 +106,7 @@ fn a_dropped_file_is_deleted_after_its_grace_and_only_in_its_version() {
     let story = table_of(vec![aged("old", 900_000, 600_000)]).after(apply_retention());
     story.clone().when(declare_due()).nothing();
     let story = story
-        .later(GRACE)
+        .later(PAST_GRACE)
         .when(declare_due())
         .then([due(NATIVE, ["old"])])
         .go_on();
@@ -127,7 +127,7 @@ fn a_dropped_file_is_not_added_again() {
         .nothing()
         .replies(known.clone())
         .go_on();
-    let story = story.later(GRACE).after(declare_due());
+    let story = story.later(PAST_GRACE).after(declare_due());
     let story = story.after(Request::ReportDeleted(paths(["old"])));
     let evidence = story.state.sequence;
     story
@@ -163,7 +163,7 @@ fn a_pinned_version_keeps_what_retention_dropped() {
     let story = table_of(vec![aged("old", 900_000, 600_000)]);
     let story = story.after(pin(NATIVE, Millis(900_000)));
     let pinned = story.state.sequence;
-    let story = story.after(apply_retention()).later(GRACE);
+    let story = story.after(apply_retention()).later(PAST_GRACE);
     story.clone().when(declare_due()).nothing();
     assert_eq!(story.state.files_at(&NATIVE.into(), pinned).unwrap().len(), 1);
 }

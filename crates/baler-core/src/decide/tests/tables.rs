@@ -190,7 +190,7 @@ fn a_dropped_tables_jobs_end_and_its_files_go_after_their_grace() {
         Reply::Refused(Refusal::NoSuchLease { .. })
     ));
     story.clone().when(declare_due()).nothing();
-    let story = story.later(GRACE);
+    let story = story.later(PAST_GRACE);
     story.when(declare_due()).then([due(NATIVE, ["a", "b"])]);
 }
 
@@ -218,7 +218,7 @@ fn a_dropped_table_answers_nothing_any_more() {
 fn a_pinned_version_of_a_dropped_table_is_read_to_the_end() {
     let story = dropping().after(pin(NATIVE, Millis(200_000)));
     let version = story.state.sequence;
-    let story = story.after(drop_table(NATIVE)).later(GRACE);
+    let story = story.after(drop_table(NATIVE)).later(PAST_GRACE);
     story.clone().when(declare_due()).nothing();
     assert_eq!(story.state.files_at(&NATIVE.into(), version).unwrap().len(), 2);
     let story = story.later(Millis(200_000));
@@ -229,17 +229,20 @@ fn a_pinned_version_of_a_dropped_table_is_read_to_the_end() {
 fn the_name_is_free_again_when_nothing_is_left() {
     let story = dropping();
     let attempt = story.attempt(0);
-    let story = story.after(drop_table(NATIVE)).later(GRACE).after(declare_due());
+    let story = story
+        .after(drop_table(NATIVE))
+        .later(PAST_GRACE)
+        .after(declare_due());
     let story = story
         .after(Request::ReportDeleted(paths(["a", "b"])))
-        .later(GRACE);
+        .later(PAST_GRACE);
     assert!(
         story.table(NATIVE).is_dropped(),
         "its attempt may have left something"
     );
     let story = story
         .after(sweep(attempt, []))
-        .later(GRACE)
+        .later(PAST_GRACE)
         .after(sweep(attempt, []));
     let story = story.later(Millis(1));
     assert!(!story.state.tables.contains_key(&TableName::from(NATIVE)));
@@ -259,7 +262,7 @@ fn a_dropped_table_whose_files_stay_in_place_is_forgotten_too() {
         spec: native(|spec, _| spec.replaced = Replaced::Remember).into(),
     };
     let story = given([remember, added(NATIVE, ["a"])]).after(drop_table(NATIVE));
-    let story = story.later(GRACE).after(declare_due()).later(GRACE);
+    let story = story.later(PAST_GRACE).after(declare_due()).later(PAST_GRACE);
     assert!(!story.state.tables.contains_key(&TableName::from(NATIVE)));
 }
 

@@ -190,6 +190,7 @@ fn arrive(state: &mut State, number: u64, (tenant, level): (u8, u8)) {
         why: Why::SmallFiles,
         drops: None,
         alone: false,
+        receipt: true,
     };
     crate::apply::apply_event(state, &added);
     crate::apply::apply_event(state, &planned);

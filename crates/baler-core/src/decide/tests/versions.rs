@@ -59,7 +59,7 @@ fn each_version_shows_exactly_what_it_showed() {
 #[test]
 fn a_version_past_its_grace_is_refused_and_the_readable_ones_are_named() {
     let (story, [first, second, third]) = three_versions();
-    let story = story.later(GRACE);
+    let story = story.later(PAST_GRACE);
     let newest = story.state.sequence;
     let refusal = not_readable(&story, first);
     assert!(
@@ -88,7 +88,7 @@ fn what_is_declared_due_early_closes_its_versions() {
 #[test]
 fn an_older_version_can_be_pinned_and_is_then_held() {
     let (story, [first, second, _]) = three_versions();
-    let story = story.after(pin_at(first)).later(GRACE).later(GRACE);
+    let story = story.after(pin_at(first)).later(PAST_GRACE).later(PAST_GRACE);
     story.clone().when(declare_due()).nothing();
     let between = not_readable(&story, Sequence(first.0 - 1));
     assert!(
@@ -124,7 +124,7 @@ fn a_version_that_is_yet_to_come_cannot_be_pinned() {
         .then([Event::Pinned {
             table: NATIVE.into(),
             owner: "reader".into(),
-            lifetime: LIFETIME,
+            lifetime: LIFETIME.between_stamps(),
             version: Some(story.state.sequence),
         }]);
 }
@@ -135,7 +135,7 @@ fn a_pinned_version_shows_a_file_that_was_overwritten_since() {
     let first = story.state.sequence;
     let story = story.after(pin_at(first));
     let evidence = story.state.sequence;
-    let story = story.after(add(NATIVE, evidence, ["a@2"])).later(GRACE);
+    let story = story.after(add(NATIVE, evidence, ["a@2"])).later(PAST_GRACE);
     let old = story.state.files_at(&NATIVE.into(), first).unwrap();
     assert_eq!(
         old[0].identity,

@@ -13,7 +13,8 @@ pub(crate) mod refuse;
 mod walk;
 
 pub use error::BucketError;
-pub(super) use output::HELD_BYTES as OUTPUT_BYTES_HELD;
+pub(super) use output::{HELD_BYTES as OUTPUT_BYTES_HELD, requests_to_write};
+pub use probes::{Swept, is_left_over};
 
 use std::sync::Arc;
 
@@ -30,7 +31,7 @@ use tokio::runtime::Handle;
 
 #[cfg(feature = "parquet")]
 use super::InputError;
-use super::{Deleted, Deletion, DepotError, Found, Input, Output, Publication, Staged};
+use super::{Deleted, Deletion, DepotError, Found, Input, Object, Output, Publication, Staged};
 #[cfg(feature = "parquet")]
 use crate::spec::Asked;
 use crate::store::{Bucket, Purpose};
@@ -84,6 +85,10 @@ impl BucketDepot {
         asked: &Asked,
     ) -> Result<Result<Facts, FileError>, InputError> {
         footer::inspect(self, path, identity, asked).await
+    }
+
+    pub(super) async fn everything(&self) -> Result<Vec<Object>, BucketError> {
+        walk::everything(self).await
     }
 
     pub(super) async fn identity_now(&self, path: &FilePath) -> Result<Option<Identity>, BucketError> {
@@ -146,7 +151,7 @@ impl BucketDepot {
     }
 
     /// Takes away what probes left that died; without a present, all there is.
-    pub async fn sweep_probes(&self, present: Option<StoreTime>) -> Result<u64, BucketError> {
+    pub async fn sweep_probes(&self, present: Option<StoreTime>) -> Result<Swept, BucketError> {
         probes::sweep(self, present).await
     }
 

@@ -12,7 +12,7 @@ use tokio::runtime::Handle;
 
 use super::{BucketDepot, BucketError};
 use crate::depot::Output;
-use crate::store::Purpose;
+use crate::store::{Kind, Purpose};
 
 /// One part of an upload; an output that is smaller goes in one PUT. Stores take at most 10,000 parts.
 const PART_BYTES: usize = 8 << 20;
@@ -22,6 +22,14 @@ const PARTS_AT_ONCE: usize = 2;
 
 /// Memory of an output while it is written: the part that is filled, and those under way.
 pub(in crate::depot) const HELD_BYTES: u64 = (PART_BYTES * (PARTS_AT_ONCE + 1)) as u64;
+
+/// What an output of this length takes: one PUT, or its parts with their beginning and their end.
+pub(in crate::depot) fn requests_to_write(bytes: u64) -> (Kind, u64) {
+    match bytes <= PART_BYTES as u64 {
+        true => (Kind::Put, 1),
+        false => (Kind::Multipart, bytes.div_ceil(PART_BYTES as u64) + 2),
+    }
+}
 
 pub(super) fn create(depot: &BucketDepot, path: &FilePath) -> Result<Box<dyn Output>, BucketError> {
     Ok(Box::new(BucketOutput {

@@ -12,7 +12,7 @@ use object_store::path::Path;
 
 use super::refuse::sign_in;
 use super::{BucketDepot, BucketError};
-use crate::depot::{DataFile, DepotError, Found, Namer, SkipReason};
+use crate::depot::{DataFile, DepotError, Found, Namer, Object, SkipReason};
 use crate::store::Purpose;
 
 pub(super) fn walk(
@@ -50,6 +50,17 @@ fn found(depot: &BucketDepot, journal: Option<JournalId>, meta: &ObjectMeta) -> 
         path: path.to_owned(),
         reason: SkipReason::Spelling,
     })
+}
+
+/// Every object, whatever it is called.
+pub(super) async fn everything(depot: &BucketDepot) -> Result<Vec<Object>, BucketError> {
+    let listed = depot.objects(Purpose::List).list(None);
+    let objects = listed.map_ok(|meta| Object {
+        path: depot.file_path(meta.location.as_ref()),
+        identity: identity_of(&meta),
+    });
+    let objects: Result<Vec<Object>, object_store::Error> = objects.try_collect().await;
+    objects.map_err(|error| listing_failed(&error))
 }
 
 /// Every object below a folder, in order of their names.

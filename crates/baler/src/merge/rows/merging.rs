@@ -11,7 +11,7 @@ use super::output::Outputs;
 use super::tally::Tally;
 use super::{CompactionFilter, Judgement, MergeOperator, NewestWins, Row, RowError, RowFormat, Rows};
 use crate::depot::Input;
-use crate::merge::{Merge, MergeFault, Merged, Work};
+use crate::merge::{Merge, MergeFault, Merged, Ways, Work};
 
 /// Rows between two looks whether to stop.
 const ROWS_PER_LOOK: u64 = 1_024;
@@ -144,6 +144,10 @@ impl Merge for RowMerge {
             reads,
             drops,
             copied: None,
+            ways: Ways {
+                merged: seen,
+                ..Ways::default()
+            },
         })
     }
 }

@@ -22,6 +22,8 @@ const CUT_PAUSE: Duration = Duration::from_secs(1);
 /// What the rate grows by in a second of good answers: a part of itself, and a little more.
 const GROWTH: f64 = 0.1;
 const GROWTH_MIN: f64 = 2.0;
+/// How far requests that do not wait push back those that do.
+const ROOM_MAX: Duration = Duration::from_secs(1);
 
 /// The rate of a bucket.
 #[derive(Debug)]
@@ -64,10 +66,10 @@ impl Throttle {
         self.pace.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// When a request may be sent.
-    fn turn(&self) -> Instant {
+    /// When a request may be sent, if it waits.
+    fn turn(&self, waits: bool) -> Instant {
         let jitter = 0.5 + host::fraction();
-        self.lock().turn(Instant::now(), jitter)
+        self.lock().turn(Instant::now(), jitter, waits)
     }
 
     fn answered(&self, refused: bool) {
@@ -80,11 +82,14 @@ impl Throttle {
 }
 
 impl Pace {
-    fn turn(&mut self, now: Instant, jitter: f64) -> Instant {
+    fn turn(&mut self, now: Instant, jitter: f64, waits: bool) -> Instant {
         self.count(now);
         let Some(rate) = self.rate else { return now };
         let turn = self.next_turn.max(now);
-        self.next_turn = turn + Duration::from_secs_f64(jitter / rate);
+        // In a long storm those that do not wait would add up to a queue that nobody ever gets to the front of.
+        if waits || turn < now + ROOM_MAX {
+            self.next_turn = turn + Duration::from_secs_f64(jitter / rate);
+        }
         turn
     }
 
@@ -154,7 +159,7 @@ impl Throttled {
 #[async_trait]
 impl HttpService for Throttled {
     async fn call(&self, request: HttpRequest) -> Result<HttpResponse, HttpError> {
-        let turn = self.throttle.turn();
+        let turn = self.throttle.turn(self.waits);
         if self.waits {
             tokio::time::sleep_until(turn).await;
         }
@@ -266,5 +271,20 @@ mod tests {
         bench.send(100, true).await;
         let took = bench.send(10, false).await;
         assert!(took < Duration::from_millis(50), "{took:?}");
+    }
+
+    /// Trap: what does not wait takes turns all through a storm, and what waits is stuck for minutes after it.
+    #[tokio::test(start_paused = true)]
+    async fn after_a_storm_the_journal_leaves_no_queue_behind() {
+        let bench = Bench::new();
+        bench.busy.0.store(true, Ordering::SeqCst);
+        bench.send(50, true).await;
+        for _ in 0..60 {
+            bench.send(20, false).await;
+            tokio::time::sleep(Duration::from_secs(1)).await;
+        }
+        bench.busy.0.store(false, Ordering::SeqCst);
+        let took = bench.send(10, true).await;
+        assert!(took < Duration::from_secs(10), "{took:?}");
     }
 }

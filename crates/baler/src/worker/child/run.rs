@@ -19,6 +19,7 @@ use crate::root::Root;
 use crate::site::Site;
 use crate::worker::cutting;
 use crate::worker::engine::{self, MergeEnd, Order};
+use crate::worker::ledger::Ledger;
 use crate::worker::meter::Meter;
 
 /// How long a child that is done waits for what still enters the cache.
@@ -84,6 +85,7 @@ async fn work(order: ChildOrder, site: Site, merges: &Merges, held: &Arc<Held>) 
         threads: order.threads,
         memory_bytes: order.memory_bytes,
         reread: order.reread,
+        ledger: Ledger::begin(),
         spools: Arc::default(),
     };
     match task {

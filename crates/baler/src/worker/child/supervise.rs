@@ -40,7 +40,7 @@ enum Heard {
     /// It said so.
     Said(Said),
     /// It was to stop, or was stopped because it stood still.
-    Ended(MergeEnd),
+    Ended(Box<MergeEnd>),
     /// It says no more.
     Silence,
 }
@@ -65,7 +65,7 @@ impl Isolation {
         let last_words = last_words.and_then(|reading| reading.join().ok());
         Ok(match heard {
             Ok(Heard::Said(said)) => said,
-            Ok(Heard::Ended(ending)) => Said::Ended(Box::new(ending)),
+            Ok(Heard::Ended(ending)) => Said::Ended(ending),
             Ok(Heard::Silence) => {
                 let died = Death {
                     status,
@@ -125,12 +125,12 @@ fn listen(child: &mut Child, order: &ChildOrder, site: &Site, meter: &Meter) -> 
             },
             Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) if meter.is_cancelled() => {
-                break Heard::Ended(MergeEnd::Stopped);
+                break Heard::Ended(Box::new(MergeEnd::Stopped));
             }
             Err(RecvTimeoutError::Disconnected) => break Heard::Silence,
         }
         if meter.is_cancelled() {
-            break Heard::Ended(watched.stopped(meter));
+            break Heard::Ended(Box::new(watched.stopped(meter)));
         }
     };
     // Held until here: a child ends when its standard input does.

@@ -11,8 +11,7 @@ use baler::settings::Merging;
 use baler_core::file::Origin;
 use baler_core::ids::TableName;
 use baler_core::job::JobStatus;
-use baler_core::table::{Catalog, MergeSpec, Policy, Replaced, Rewritten, SortColumn, TableSpec};
-use baler_core::time::Millis;
+use baler_core::table::{Catalog, MergeSpec, SortColumn, TableSpec};
 
 use crate::support::{rows_of, write_rows};
 
@@ -27,21 +26,12 @@ pub(super) fn spec() -> TableSpec {
         nulls_first: false,
     };
     TableSpec {
-        catalog: Catalog::Native,
-        policy: Policy::default(),
         merge: MergeSpec {
             sort: vec![sort],
             ..MergeSpec::default()
         }
         .into(),
-        grace: Millis::from_secs(3_600),
-        rewritten: Rewritten::Report,
-        replaced: Replaced::SetAside,
-        names_once: false,
-        retention: None,
-        tenant: None,
-        shard: None,
-        cross_shard_from: None,
+        ..TableSpec::of(Catalog::Native)
     }
 }
 

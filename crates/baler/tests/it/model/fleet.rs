@@ -318,7 +318,7 @@ impl Works for Hands {
                     let waited = store.now().since(oldest.min().unwrap());
                     work.drains.lock().unwrap().push(Duration::from_millis(waited.0));
                     work.committed.send_modify(|committed| *committed += 1);
-                    Ok(Outcome::Committed(job))
+                    Ok(Outcome::Committed(Box::new(job)))
                 }
                 Reply::Finished { .. } => Ok(Outcome::Released),
                 other => panic!("a finished job was answered {other:?}"),

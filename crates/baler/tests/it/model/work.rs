@@ -117,17 +117,9 @@ pub(super) fn create_table() -> Request {
         ..MergeSpec::default()
     };
     let spec = TableSpec {
-        catalog: Catalog::Native,
-        policy: baler_core::table::Policy::default(),
         merge: Arc::new(merge),
         grace: Millis::from_secs(3600),
-        rewritten: baler_core::table::Rewritten::default(),
-        replaced: baler_core::table::Replaced::default(),
-        names_once: false,
-        retention: None,
-        tenant: None,
-        shard: None,
-        cross_shard_from: None,
+        ..TableSpec::of(Catalog::Native)
     };
     Request::CreateTable {
         table: TableName::from(TABLE),
@@ -181,6 +173,7 @@ pub(super) fn finish(assignment: &Assignment, journal: JournalId) -> Finish {
             reads,
             drops: Vec::new(),
             copied: None,
+            effort: None,
         },
         inputs_now: None,
     }

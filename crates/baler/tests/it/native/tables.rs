@@ -234,10 +234,10 @@ fn the_name_of_a_dropped_table_is_free_when_nothing_of_it_is_left() {
     create(&scene, &["--grace", "1s"]);
     arrive(&scene, "a.parquet", &[(1, 1, "a")]);
     assert_eq!(scene.baler(&["table", "drop", "lake", "events"]).code, 0);
-    thread::sleep(Duration::from_millis(1_500));
+    thread::sleep(Duration::from_millis(2_500));
     scene.baler(&["gc", "lake"]);
     assert_eq!(scene.data_files("lake").len(), 0);
-    thread::sleep(Duration::from_millis(1_500));
+    thread::sleep(Duration::from_millis(2_500));
     create(&scene, &["--sort-by", "key"]);
     arrive(&scene, "a.parquet", &[(2, 1, "another")]);
     assert_eq!(texts(&read(&scene, &[])), ["another"]);

@@ -16,10 +16,10 @@ use object_store::prefix::PrefixStore;
 use object_store::{ObjectStore, ObjectStoreExt, PutPayload};
 use tempfile::TempDir;
 
-use crate::support::{Ended, ended, parquet_of, rows_in};
+use crate::support::{Ended, ended, parquet_of, rows_in, soaking};
 
-/// What a journal consists of, below its root.
-const JOURNAL: [&str; 5] = ["journal", "snapshots", "boundary", "probed", "format"];
+/// What a journal consists of, below its root, and what it leaves in writing.
+const JOURNAL: [&str; 6] = ["journal", "snapshots", "boundary", "probed", "format", "receipts"];
 
 /// A place to compact.
 pub(super) struct Place {
@@ -72,6 +72,14 @@ impl Place {
             objects: server.azure().client(&container),
             dir: TempDir::new().unwrap(),
         })
+    }
+
+    /// The same; `None` but in a soak.
+    pub(super) async fn azurite_in_a_soak() -> Option<Self> {
+        match soaking() {
+            true => Self::azurite().await,
+            false => None,
+        }
     }
 
     /// Where the bucket or directory itself is.

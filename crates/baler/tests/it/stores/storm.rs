@@ -64,7 +64,14 @@ async fn half_of_all_requests_refused_for_a_minute_fails_nothing_for_good() {
     let requests = proxy.take_exchanges().len();
     let rate = requests as f64 / began.elapsed().as_secs_f64() / WORKERS as f64;
 
-    until(&place, "everything is merged", |left| left == folders + 1).await;
+    // A file that a listing missed in the storm came too late for its folder's merge, and waits for company.
+    until(&place, "everything is merged", |left| left <= 2 * folders + 1).await;
+    let plan = || place.baler(&["plan", &place.at("data"), "--settle", "0s", "--json"]);
+    let merged = Instant::now();
+    while plan().number("jobs") > 0 {
+        assert!(merged.elapsed() < PATIENCE, "there is something to do for ever");
+        tokio::time::sleep(Duration::from_millis(300)).await;
+    }
     for process in &mut fleet {
         assert_eq!(process.leave(), Some(0), "{}", process.said());
     }

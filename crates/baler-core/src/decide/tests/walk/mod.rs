@@ -7,7 +7,10 @@ mod collectors;
 mod mutants;
 mod oracle;
 mod outsiders;
+#[cfg(feature = "mutants")]
+mod planted;
 mod rest;
+mod undoers;
 mod workers;
 mod world;
 
@@ -46,7 +49,7 @@ fn walk(seed: u64, decide: Decide) -> Verdict {
 
 impl World {
     fn step(&mut self) -> Verdict {
-        match self.any(34) {
+        match self.any(37) {
             0..=2 => self.outsider_acts(),
             3..=4 => self.somebody_looks(),
             5..=7 => self.somebody_reports(),
@@ -62,6 +65,7 @@ impl World {
             26 => self.operator_acts(),
             27 => self.retention_is_applied(),
             28..=32 => self.committer_acts(),
+            33..=35 => self.undoer_acts(),
             _ => self.close_entry(),
         }
     }

@@ -3,6 +3,7 @@
 use super::super::fixtures::{NATIVE, output_of};
 use super::{Decide, walk};
 use crate::decide::{Decision, decide};
+use crate::event::Event;
 use crate::external::{CatalogVersion, CommitOutcome, History};
 use crate::file::Digest;
 use crate::ids::{Sequence, TableName};
@@ -215,6 +216,27 @@ fn pins_what_is_gone(state: &State, request: &Request) -> Decision {
     decide(&state, request)
 }
 
+/// An undo does not look whether its outputs were merged on.
+fn undoes_what_was_merged_on(state: &State, request: &Request) -> Decision {
+    let mut state = state.clone();
+    if let Request::Undo(undo) = request
+        && let Some(committed) = state.committed.get(&undo.job).cloned()
+    {
+        let table = &mut state.tables[&committed.job.table];
+        for output in &committed.outputs {
+            table.files.insert(output.path.clone(), output.clone());
+        }
+    }
+    let mut decision = decide(&state, request);
+    // What holds them now is not cancelled for it either.
+    if matches!(request, Request::Undo(_)) {
+        decision
+            .events
+            .retain(|event| matches!(event, Event::JobUndone { .. }));
+    }
+    decision
+}
+
 macro_rules! found_out {
     ($($mutant:ident),+ $(,)?) => {
         mod found_out {
@@ -243,4 +265,5 @@ found_out!(
     retention_drops_newer_rows,
     sweeps_what_is_live,
     pins_what_is_gone,
+    undoes_what_was_merged_on,
 );

@@ -8,6 +8,7 @@ use super::world::{Atom, Object, World, is_plain};
 use super::{EXTERNAL, RETENTION, TABLES, Verdict};
 use crate::event::Event;
 use crate::file::{File, FilePath, Identity};
+use crate::garbage::Stage;
 use crate::ids::{JobId, TableName};
 use crate::job::JobStatus;
 
@@ -145,17 +146,42 @@ impl World {
         for table in TABLES {
             for file in self.state.tables[&TableName::from(table)].files.values() {
                 let holder = self.state.tables[&TableName::from(table)].held.get(&file.path);
-                let publishing =
-                    holder.is_some_and(|job| self.state.jobs[job].status == JobStatus::Compacted);
+                let publishing = holder.is_some_and(|job| {
+                    let job = self.state.jobs.get(job);
+                    job.is_some_and(|job| job.status == JobStatus::Compacted)
+                });
+                let returning = holder.is_some_and(|job| self.state.undoing.contains_key(job));
+                if returning && !self.waits_aside(file) {
+                    return Err(format!("{} was to be brought back, and it is gone", file.path));
+                }
                 let outside = self
                     .destroyed
                     .contains(&(file.path.clone(), file.identity.tag.clone()));
-                if !publishing && !outside && !self.has_rows_of(file) {
+                if !publishing && !returning && !outside && !self.has_rows_of(file) {
                     return Err(format!("{} is live, and it is not there", file.path));
                 }
             }
         }
         Ok(())
+    }
+
+    /// What an undo brings back lies where it was set aside, or is still about to be.
+    fn waits_aside(&self, file: &File) -> bool {
+        let of_file = |garbage: &&Arc<crate::garbage::Garbage>| {
+            let original = garbage.original.as_ref();
+            garbage.stage == Stage::Returning && original.is_some_and(|original| original.path == file.path)
+        };
+        let mut garbage = self.state.garbage.iter();
+        let aside = garbage
+            .find(|(_, garbage)| of_file(garbage))
+            .map(|(aside, _)| aside);
+        let rows = |path: &FilePath| {
+            self.disk
+                .get(path)
+                .is_some_and(|object| object.atoms == self.rows_of(file))
+        };
+        let outside = (file.path.clone(), file.identity.tag.clone());
+        aside.is_some_and(rows) || rows(&file.path) || self.destroyed.contains(&outside)
     }
 
     fn has_rows_of(&self, file: &crate::file::File) -> bool {

@@ -41,7 +41,7 @@ impl World {
     }
 
     /// Rows are harmed if no committed output holds them.
-    fn destroy(&mut self, table: &TableName, path: &FilePath) {
+    pub(super) fn destroy(&mut self, table: &TableName, path: &FilePath) {
         let Some(object) = self.disk.remove(path) else {
             return;
         };
@@ -56,7 +56,13 @@ impl World {
                 let mut inputs = job.inputs.iter();
                 inputs.any(|input| input.path == *path && input.identity == object.identity)
             });
-        if needed {
+        // What an undo has copied back is the file from then on, also before that is reported.
+        let returning = live.is_some_and(|file| {
+            let holder = self.state.tables[table].held.get(path);
+            holder.is_some_and(|job| self.state.undoing.contains_key(job))
+                && self.rows_of(file) == object.atoms
+        });
+        if needed || returning {
             self.harmed.extend(&object.atoms);
         }
         self.destroyed.insert((path.clone(), object.identity.tag));
@@ -174,6 +180,7 @@ impl World {
             why: Why::SmallFiles,
             drops: None,
             alone: false,
+            receipt: true,
         });
         Ok(())
     }

@@ -25,6 +25,7 @@ impl World {
             self.finish_everything()?;
             self.commit_everything()?;
             self.look_at_everything()?;
+            self.bring_everything_back()?;
             self.collect_everything()?;
             self.pass(Millis(GRACE.0 + 50_000))?;
             self.close_entry()?;

@@ -56,7 +56,8 @@ impl World {
         if self.chance(12) {
             let staged: Vec<_> = staged_objects(self).into_iter().collect();
             if let Some(lost) = self.pick(&staged) {
-                // An aside is the last copy of nothing; a staged output can be made again.
+                // An aside is the last copy of nothing, unless an undo needs it; a staged output can be made again.
+                self.destroy_aside(&lost);
                 self.disk.remove(&lost);
             }
         }
@@ -168,6 +169,7 @@ impl World {
                 .collect(),
             drops: vec![],
             copied: None,
+            effort: None,
         });
         Ok(())
     }

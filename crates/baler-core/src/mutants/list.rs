@@ -1,0 +1,118 @@
+//! The bugs: what each does, and the guarantee of the design that it breaks. Where it is planted, `planted!` says its name.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// Names the bug that a process begins with, so that any test can be run with it.
+pub const VARIABLE: &str = "BALER_MUTANT";
+
+/// The number of the chosen one, counted from 1; 0 is none.
+static CHOSEN: AtomicUsize = AtomicUsize::new(UNSET);
+
+const UNSET: usize = usize::MAX;
+
+/// Chooses a bug for this process, or none.
+pub fn choose(mutant: Option<Mutant>) {
+    CHOSEN.store(mutant.map_or(0, |mutant| mutant as usize + 1), Ordering::SeqCst);
+}
+
+/// Whether this one is chosen.
+pub fn is_chosen(mutant: Mutant) -> bool {
+    if CHOSEN.load(Ordering::Relaxed) == UNSET {
+        choose(chosen_outside());
+    }
+    CHOSEN.load(Ordering::Relaxed) == mutant as usize + 1
+}
+
+/// The one that the environment names.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "what is planted is chosen from outside, and never in the product"
+)]
+pub fn chosen_outside() -> Option<Mutant> {
+    let name = std::env::var(VARIABLE).ok()?;
+    let mutant = Mutant::named(&name);
+    Some(mutant.unwrap_or_else(|| panic!("{VARIABLE}: there is no mutant {name}")))
+}
+
+macro_rules! mutants {
+    ($($name:ident, $guarantee:literal, $says:literal;)+) => {
+        /// A planted bug.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum Mutant {
+            $(#[doc = $says] $name,)+
+        }
+
+        impl Mutant {
+            /// All of them.
+            pub const ALL: &[Self] = &[$(Self::$name),+];
+
+            /// What it does.
+            pub fn says(self) -> &'static str {
+                match self {
+                    $(Self::$name => $says,)+
+                }
+            }
+
+            /// The guarantee that it breaks, by its number in section 3 of the design.
+            pub fn guarantee(self) -> u32 {
+                match self {
+                    $(Self::$name => $guarantee,)+
+                }
+            }
+
+            /// The one of this name.
+            pub fn named(name: &str) -> Option<Self> {
+                Self::ALL.iter().copied().find(|mutant| mutant.name() == name)
+            }
+
+            /// Its name.
+            pub fn name(self) -> &'static str {
+                match self {
+                    $(Self::$name => stringify!($name),)+
+                }
+            }
+        }
+    };
+}
+
+mutants! {
+    // The journal.
+    NoReadBack, 4, "An append that got no clear answer is taken for done.";
+    NoBoundaryCheck, 4, "A writer that filled a slot does not ask whether the slot is retired.";
+    ReaderIgnoresBoundary, 4, "A replica that read entries does not ask whether they are retired.";
+    GroupOnOneState, 3, "Requests of a group are decided on one state, not each after those before it.";
+    ResumeSkipsBatch, 4, "The first entry after a snapshot is skipped.";
+
+    // Leases.
+    TokenAtLeast, 3, "A token counts if it is as great as the lease's, or greater.";
+    TokenReused, 3, "Leases that follow each other closely get the same token.";
+    RenewalWithoutCondition, 3, "A worker that shows any token is told to go on, and its lease is made anew.";
+    IdleWatcherRobbed, 3, "A grant is no sign of life of its watcher.";
+    WatcherAlwaysSure, 3, "A watcher answers for its leases however long ago it gave a sign of life.";
+    HeartbeatByBytes, 7, "A worker is heard only when it has read more bytes.";
+    GrantNotTimed, 7, "A grant whose worker is never heard of is never let go.";
+    RetryWithoutBudget, 8, "Whoever fails tries again at once.";
+    DeleteOnUnknown, 1, "A worker that is not told whether its result counts deletes what it wrote.";
+
+    // Jobs.
+    NoSourceCheck, 2, "Nobody looks whether the inputs are still there when a merge is finished.";
+    FinalStateOverwritten, 7, "An ended job is written back by an older copy of it.";
+    PublishedBeforeCommitted, 1, "The outputs of the first range are shown before the others are finished.";
+    InputsGoBeforePublished, 1, "Inputs may go as soon as the outputs are merged.";
+    UnpublishedIsLetGo, 1, "An output that is not published yet is let go when a listing misses it.";
+    SharedOutputNames, 1, "Two attempts at a range write to the same names.";
+    TombstoneDroppedEarly, 1, "A tombstone goes although older rows of its key are in other files.";
+    WrongTieBreak, 1, "Of two rows with one key and version, the older file's wins.";
+
+    // What comes and goes.
+    StaleEvidence, 1, "A listing or a 404 is believed however old it is.";
+    ForgetsConsumed, 1, "What was replaced is forgotten at once.";
+    AddsWhatIsDue, 1, "A file is taken although it is on a deletion list.";
+    PinsWhatIsGone, 5, "Any version may be pinned, however much of it is gone.";
+    CollectorIgnoresPins, 5, "The collector does not know the readers.";
+    CollectorIgnoresJobs, 6, "The collector does not know what unfinished jobs count on.";
+    FinishedIsLeftover, 6, "A finished range is taken for a leftover of its attempt.";
+    SweepsWhatIsLive, 6, "The collector does not know which outputs the table shows.";
+    DeletesByName, 6, "What others named is deleted in whatever version it is.";
+    GraceBeginsEarly, 5, "A duration begins before the entry that began it was written.";
+}

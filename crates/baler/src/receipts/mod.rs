@@ -1,0 +1,21 @@
+//! Receipts: for each committed job one object that says what it read, wrote and dropped, how that was proved, who tried,
+//! and what it took. They are written after the commit, by whoever comes by: the state remembers which are still to be.
+//!
+//! ```text
+//!  JobCommitted ─▶ state.committed ─▶ write_due ─▶ _baler/receipts/<journal>/<job>-<table>.json
+//!                        ▲                 │
+//!                        └─ ReceiptsWritten ┘        delete_old: the oldest, and those of dropped tables
+//! ```
+
+mod document;
+#[cfg(debug_assertions)]
+mod hook;
+mod keeping;
+mod proof;
+mod reading;
+mod writing;
+
+pub use document::{Attempted, Moment, RangeProof, Receipt, ReceiptInput, ReceiptOutput, VERSION};
+pub use keeping::keep_writing;
+pub use reading::{Receipts, Wanted};
+pub use writing::{delete_old, write_due};

@@ -1,0 +1,34 @@
+//! Whether a receipt's own figures add up. They were checked before the commit; whoever looks at a receipt years later can
+//! do so again, with nothing but the receipt.
+
+use baler_core::file::Digest;
+
+use super::Receipt;
+
+impl Receipt {
+    /// Rows and digests that went in are those that came out or were dropped by a rule. Says what is wrong in words.
+    pub fn check(&self) -> Result<(), String> {
+        let dropped: u64 = self.drops.iter().map(|drop| drop.rows).sum();
+        let (rows_in, rows_out) = (self.rows_in(), self.rows_out());
+        if u128::from(rows_in) != u128::from(rows_out) + u128::from(dropped) {
+            return Err(format!(
+                "{rows_in} rows went in, {rows_out} came out and {dropped} were dropped by rule"
+            ));
+        }
+        let read: Digest = self.inputs.iter().map(|input| input.digest).sum();
+        let written: Digest = self.outputs.iter().map(|output| output.digest).sum();
+        let gone: Digest = self.drops.iter().map(|drop| drop.digest).sum();
+        if read != written.plus(gone) {
+            return Err("the digests of its inputs are not those of its outputs and drops".to_owned());
+        }
+        let copied = |copied: u64| u128::from(copied);
+        let taken: u128 = self.inputs.iter().map(|input| copied(input.copied)).sum();
+        let put: u128 = self.outputs.iter().map(|output| copied(output.copied)).sum();
+        let sealed: u128 = self.ranges.iter().map(|range| copied(range.bytes)).sum();
+        let seals = self.ranges.iter().filter_map(|range| range.seals);
+        if taken != put || put != sealed || seals.into_iter().any(|seal| seal.read != seal.written) {
+            return Err("the pages that it copied are not those that it wrote".to_owned());
+        }
+        Ok(())
+    }
+}

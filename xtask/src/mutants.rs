@@ -1,0 +1,177 @@
+//! Planted bugs: the checks must find each of them, or they prove nothing.
+
+use anyhow::{Context, Result, bail, ensure};
+
+use crate::args::{Options, Usage};
+use crate::process;
+use crate::workspace::Workspace;
+
+pub(crate) const HELP: &str = "\
+Usage: cargo xtask mutants [--only NAME] [--five]
+
+Builds the state machine and the journal with the feature `mutants` of baler-core and plants the bugs of crates/baler-core/src/mutants/list.rs one after another. Random
+walks over the state machine must find theirs within 2,000 seeds each, and print how many it took; for each bug that a walk cannot
+meet, the test that is named for it must fail. The command fails if one is not found. All of them take minutes.
+
+  --only NAME  this one
+  --five       five of those that walks find, others with each commit";
+
+/// Names the bug that a process begins with.
+const VARIABLE: &str = "BALER_MUTANT";
+
+/// The walks, and the list of what they must find.
+const WALKS: &str = "crates/baler-core/src/decide/tests/walk/planted.rs";
+
+/// Bugs that walks do not meet: the package, what cargo is told beside, and the test that must fail.
+const TESTS: &[Hunt] = &[
+    in_core("AddsWhatIsDue", "due_paths_cannot_be_added_or_pinned"),
+    in_core(
+        "GraceBeginsEarly",
+        "a_duration_begins_never_before_its_entry_was_written",
+    ),
+    in_core(
+        "IdleWatcherRobbed",
+        "an_idle_watcher_is_not_robbed_after_its_grant",
+    ),
+    in_core(
+        "TombstoneDroppedEarly",
+        "a_tombstone_stays_while_a_busy_file_may_hold_its_key",
+    ),
+    in_core("WrongTieBreak", "at_the_level_the_shards_of_a_tenant_meet"),
+    in_journal(
+        "NoReadBack",
+        "object_log_in_memory_faults::a_put_that_lands_late_is_committed_once",
+    ),
+    in_journal(
+        "NoBoundaryCheck",
+        "object_log_in_memory::a_stalled_writer_cannot_fill_a_retired_slot",
+    ),
+    in_journal(
+        "ReaderIgnoresBoundary",
+        "object_log_in_memory::a_replica_that_slept_through_retirement_reloads",
+    ),
+    in_journal(
+        "GroupOnOneState",
+        "object_log_in_memory::requests_that_wait_share_an_append_and_are_decided_in_order",
+    ),
+    in_journal(
+        "ResumeSkipsBatch",
+        "object_log_in_memory::sixteen_racing_replicas_agree",
+    ),
+];
+
+/// Where a bug must show.
+#[derive(Clone, Copy)]
+struct Hunt {
+    mutant: &'static str,
+    package: &'static str,
+    target: &'static [&'static str],
+    test: &'static str,
+}
+
+const fn in_core(mutant: &'static str, test: &'static str) -> Hunt {
+    Hunt {
+        mutant,
+        package: "baler-core",
+        target: &["--lib"],
+        test,
+    }
+}
+
+const fn in_journal(mutant: &'static str, test: &'static str) -> Hunt {
+    Hunt {
+        mutant,
+        package: "baler-journal",
+        target: &["--test", "it"],
+        test,
+    }
+}
+
+/// Random walks over the state machine.
+const WALK_HUNT: Hunt = in_core("", "planted_bugs_of_the_core_are_found");
+
+pub(crate) fn run(args: &[String]) -> Result<()> {
+    let options = Options::parse_with_flags(args, &["only"], &["five"])?;
+    let workspace = Workspace::find()?;
+    let only: String = options.one("only", String::new())?;
+    match (only.as_str(), options.flag("five")) {
+        ("", true) => five(&workspace),
+        ("", false) => all(&workspace),
+        (name, false) => one(&workspace, name),
+        (_, true) => Err(Usage::new("one or five, not both").into()),
+    }
+}
+
+/// Five of those that walks find, in turn.
+pub(crate) fn five(workspace: &Workspace) -> Result<()> {
+    let names = found_by_walks(workspace)?;
+    let commits: usize = workspace.git(&["rev-list", "--count", "HEAD"])?.trim().parse()?;
+    let first = 5 * commits % names.len();
+    for name in names.iter().cycle().skip(first).take(5) {
+        test(workspace, WALK_HUNT, Some(name))?;
+    }
+    Ok(())
+}
+
+fn all(workspace: &Workspace) -> Result<()> {
+    test(workspace, WALK_HUNT, None)?;
+    for hunt in TESTS {
+        one(workspace, hunt.mutant)?;
+    }
+    Ok(())
+}
+
+fn one(workspace: &Workspace, mutant: &str) -> Result<()> {
+    if found_by_walks(workspace)?.iter().any(|name| name == mutant) {
+        return test(workspace, WALK_HUNT, Some(mutant));
+    }
+    let Some(hunt) = TESTS.iter().find(|hunt| hunt.mutant == mutant) else {
+        return Err(Usage::new(format!(
+            "there is no planted bug `{mutant}` that walks or tests find"
+        ))
+        .into());
+    };
+    test(workspace, *hunt, None)?;
+    if test(workspace, *hunt, Some(mutant)).is_ok() {
+        bail!("{mutant} was not found: {} passed with it", hunt.test);
+    }
+    println!("figure: {mutant}: {} fails with it", hunt.test);
+    Ok(())
+}
+
+fn found_by_walks(workspace: &Workspace) -> Result<Vec<String>> {
+    let source =
+        std::fs::read_to_string(workspace.path(WALKS)).with_context(|| format!("cannot read {WALKS}"))?;
+    let names = named_in(&source);
+    ensure!(names.len() >= 5, "{WALKS} names too few");
+    Ok(names)
+}
+
+/// The lines of the list.
+fn named_in(source: &str) -> Vec<String> {
+    let lines = source.lines().map(str::trim);
+    let names = lines.filter_map(|line| line.strip_prefix("Mutant::")?.strip_suffix(','));
+    names.map(str::to_owned).collect()
+}
+
+/// The feature is asked for here and nowhere else.
+fn test(workspace: &Workspace, hunt: Hunt, mutant: Option<&str>) -> Result<()> {
+    let mut command = workspace.cargo(&["test", "--locked", "--package", hunt.package]);
+    command
+        .args(["--features", "baler-core/mutants"])
+        .args(hunt.target);
+    command.args([hunt.test, "--", "--nocapture"]);
+    command.envs(mutant.map(|mutant| (VARIABLE, mutant)));
+    process::run(&mut command)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_list_is_read_from_the_source() {
+        let source = "const HERE: &[Mutant] = &[\n    Mutant::One,\n    Mutant::Two,\n];\n Mutant::ALL\n";
+        assert_eq!(named_in(source), ["One", "Two"]);
+    }
+}
