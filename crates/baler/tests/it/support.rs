@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
-use std::io::Write;
+use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::sync::Arc;
@@ -111,13 +111,23 @@ impl Scene {
 
     /// All rows of all data files below a folder, each with how often it is there.
     pub(crate) fn rows(&self, name: &str) -> BTreeMap<String, u64> {
+        self.rows_if_still(name).expect("nobody removes files meanwhile")
+    }
+
+    /// The same while others are at work: nothing where a file went away before it was read.
+    pub(crate) fn rows_if_still(&self, name: &str) -> Option<BTreeMap<String, u64>> {
         let mut counted = BTreeMap::new();
         for path in data_files(&self.path(name)) {
-            for row in rows_of(&path) {
+            let file = match File::open(&path) {
+                Ok(file) => file,
+                Err(gone) if gone.kind() == ErrorKind::NotFound => return None,
+                Err(other) => panic!("{}: {other}", path.display()),
+            };
+            for row in rows_in(file) {
                 *counted.entry(row).or_default() += 1;
             }
         }
-        counted
+        Some(counted)
     }
 
     /// The data files below a folder.
@@ -165,8 +175,12 @@ fn columns_of(rows: &[(i64, i64, &str)]) -> Vec<(&'static str, ArrayRef)> {
     ]
 }
 
+/// Under another name first: somebody may be looking, and a file must never be seen half.
 pub(crate) fn write_columns(path: &Path, columns: Vec<(&str, ArrayRef)>) {
-    write_parquet(File::create(path).unwrap(), columns);
+    let name = path.file_name().unwrap().to_str().unwrap();
+    let unfinished = path.with_file_name(format!(".{name}"));
+    write_parquet(File::create(&unfinished).unwrap(), columns);
+    fs::rename(unfinished, path).unwrap();
 }
 
 fn write_parquet(to: impl Write + Send, columns: Vec<(&str, ArrayRef)>) {
