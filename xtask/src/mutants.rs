@@ -3,13 +3,13 @@
 use anyhow::{Context, Result, bail, ensure};
 
 use crate::args::{Options, Usage};
-use crate::process;
 use crate::workspace::Workspace;
+use crate::{process, stores};
 
 pub(crate) const HELP: &str = "\
 Usage: cargo xtask mutants [--only NAME] [--five]
 
-Builds the state machine and the journal with the feature `mutants` of baler-core and plants the bugs of crates/baler-core/src/mutants/list.rs one after another. Random
+Builds the state machine, the journal and the processes with the feature `mutants` of baler-core and plants the bugs of crates/baler-core/src/mutants/list.rs one after another. Random
 walks over the state machine must find theirs within 2,000 seeds each, and print how many it took; for each bug that a walk cannot
 meet, the test that is named for it must fail. The command fails if one is not found. All of them take minutes.
 
@@ -58,6 +58,31 @@ const TESTS: &[Hunt] = &[
         "ResumeSkipsBatch",
         "object_log_in_memory::sixteen_racing_replicas_agree",
     ),
+    in_stories(
+        "ClocksCompared",
+        "clocks_ten_minutes_apart_and_jumping_take_no_lease_from_the_living",
+    ),
+    in_stories(
+        "DeathSeenLate",
+        "a_killed_workers_range_is_running_elsewhere_within_its_lease_time_and_a_poll",
+    ),
+    in_stories(
+        "DeathsForgotten",
+        "a_file_that_kills_its_worker_is_found_and_named_and_all_others_are_merged",
+    ),
+    in_stories("RoutesIgnored", "a_worker_takes_only_what_its_flags_name"),
+    in_stories(
+        "EvenShares",
+        "a_large_merge_beside_small_ones_has_what_they_do_not_need",
+    ),
+    in_stories(
+        "StormNotHeeded",
+        "half_of_all_requests_refused_for_a_minute_fails_nothing_for_good",
+    ),
+    in_stories(
+        "CacheUnchecked",
+        "damage_in_the_cache_costs_a_read_and_nothing_else",
+    ),
 ];
 
 /// Where a bug must show.
@@ -82,6 +107,16 @@ const fn in_journal(mutant: &'static str, test: &'static str) -> Hunt {
     Hunt {
         mutant,
         package: "baler-journal",
+        target: &["--test", "it"],
+        test,
+    }
+}
+
+/// Real processes, on directories and stores.
+const fn in_stories(mutant: &'static str, test: &'static str) -> Hunt {
+    Hunt {
+        mutant,
+        package: "baler",
         target: &["--test", "it"],
         test,
     }
@@ -162,6 +197,9 @@ fn test(workspace: &Workspace, hunt: Hunt, mutant: Option<&str>) -> Result<()> {
         .args(hunt.target);
     command.args([hunt.test, "--", "--nocapture"]);
     command.envs(mutant.map(|mutant| (VARIABLE, mutant)));
+    if hunt.package == "baler" {
+        command.envs(stores::env(workspace)?);
+    }
     process::run(&mut command)
 }
 

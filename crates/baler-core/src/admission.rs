@@ -115,6 +115,9 @@ impl Admission {
 /// empty, as it would stand idle when the next one comes; nor what those at work need to go on with.
 pub(crate) fn share_out(memory: &Memory, slots: usize, waiting: u64, grants: &mut [Grant]) {
     let even = memory.even_bytes();
+    if crate::planted!(EvenShares) {
+        return grants.iter_mut().for_each(|grant| grant.memory_bytes = even);
+    }
     let after = waiting.max(MEMORY_FOR_SMALL_BYTES).min(even);
     let at_work = memory.places.saturating_sub(slots) as u64;
     let empty = slots.saturating_sub(grants.len()) as u64;

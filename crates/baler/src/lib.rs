@@ -1,5 +1,8 @@
 //! Baler as a library: what the binary does, for programs. The modules are in reading order.
 
+#[macro_use]
+mod printing;
+
 #[cfg(feature = "cli")]
 pub mod cli;
 #[cfg(feature = "cli")]

@@ -1,5 +1,6 @@
 //! The `baler` binary: parse, run, say how it went.
 
+use std::io::{Write, stderr};
 use std::process::ExitCode;
 
 use anyhow::Result;
@@ -14,7 +15,8 @@ fn main() -> ExitCode {
     match run(cli) {
         Ok(code) => code,
         Err(error) => {
-            eprintln!("error: {error:#}");
+            // Where nobody listens there is still the exit code.
+            let _nobody_listens = writeln!(stderr(), "error: {error:#}");
             ExitCode::from(if error.is::<Usage>() { 2 } else { 1 })
         }
     }

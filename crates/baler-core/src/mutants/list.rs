@@ -115,4 +115,13 @@ mutants! {
     SweepsWhatIsLive, 6, "The collector does not know which outputs the table shows.";
     DeletesByName, 6, "What others named is deleted in whatever version it is.";
     GraceBeginsEarly, 5, "A duration begins before the entry that began it was written.";
+
+    // Whole processes.
+    ClocksCompared, 9, "How long a watcher was silent is told by this machine's clock and the store's.";
+    DeathSeenLate, 7, "A worker is taken for dead after three lease times.";
+    DeathsForgotten, 7, "Leases that were lost without a word are not counted.";
+    RoutesIgnored, 8, "A worker is granted work whatever it said that it takes.";
+    EvenShares, 8, "Every merge has the same share of a worker's memory.";
+    StormNotHeeded, 8, "Requests go on at their pace when the store says that it is too busy.";
+    CacheUnchecked, 1, "What lies in the cache is believed.";
 }

@@ -1,6 +1,5 @@
 //! `baler completions`: a script that completes commands and flags in a shell.
 
-use std::io::stdout;
 use std::process::ExitCode;
 
 use anyhow::Result;
@@ -10,6 +9,8 @@ use crate::cli::{Cli, CompletionsArgs};
 
 /// Runs it.
 pub fn run(args: &CompletionsArgs) -> Result<ExitCode> {
-    clap_complete::generate(args.shell, &mut Cli::command(), "baler", &mut stdout());
+    let mut script = Vec::new();
+    clap_complete::generate(args.shell, &mut Cli::command(), "baler", &mut script);
+    print!("{}", String::from_utf8_lossy(&script));
     Ok(ExitCode::SUCCESS)
 }

@@ -5,12 +5,14 @@ use std::time::Duration;
 
 use anyhow::Result;
 
+use crate::printing::is_heard;
+
 const EVERY: Duration = Duration::from_secs(2);
 
 /// Clears a terminal and begins at its top.
 const CLEAR: &str = "\x1b[2J\x1b[H";
 
-/// Shows something once, or again and again until the process is stopped. Who looks on goes on looking where somebody
+/// Shows something once, or again and again until the process is stopped or nobody reads it. Who looks on goes on looking where somebody
 /// does not answer for a while; the first look must succeed.
 pub(super) async fn show<T>(
     again: bool,
@@ -23,7 +25,7 @@ pub(super) async fn show<T>(
             print!("{CLEAR}");
         }
         show(&seen)?;
-        if !again {
+        if !again || !is_heard() {
             return Ok(());
         }
         seen = loop {

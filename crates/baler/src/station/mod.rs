@@ -23,16 +23,16 @@ use tokio::sync::Notify;
 use tokio::task::{JoinError, JoinSet};
 
 use crate::owner::{Committer, Owners, Proposer};
-use crate::receipts;
 use crate::root::Root;
 use crate::watch::Watch;
 use crate::worker::{Endless, Works};
+use crate::{collector, receipts};
 
 /// How soon it is noticed that the process is to stop.
 const STOP_CHECK: Duration = Duration::from_millis(50);
 
-/// How long it may take to write the last receipts.
-const LAST_WORDS: Duration = Duration::from_secs(5);
+/// How long the last chores may take before it goes.
+const LAST_CHORES: Duration = Duration::from_secs(10);
 
 /// How new files are looked for.
 #[derive(Clone, Debug)]
@@ -131,7 +131,7 @@ impl Station {
         };
         close_front();
         let served = result_of(front.await);
-        self.write_receipts().await;
+        self.do_last_chores().await;
         life.shutdown().await;
         self.watch.leave()?;
         self.root.replica.clone().close().await;
@@ -165,11 +165,17 @@ impl Station {
         work
     }
 
-    /// What the last jobs did is written down before it goes, if that is quickly done: others can do it as well.
-    async fn write_receipts(&self) {
-        let writing = receipts::write_due(&self.root);
-        if !matches!(tokio::time::timeout(LAST_WORDS, writing).await, Ok(Ok(_))) {
-            tracing::warn!("receipts are left to others");
+    /// Before it goes, what the last jobs replaced is taken out of sight, where readers who list would see rows twice until
+    /// somebody else comes, and what they did is written down. If that is quickly done: others can do it as well.
+    async fn do_last_chores(&self) {
+        let chores = async {
+            collector::clear_sight(&self.root).await?;
+            receipts::write_due(&self.root).await
+        };
+        match tokio::time::timeout(LAST_CHORES, chores).await {
+            Ok(Ok(_)) => {}
+            Ok(Err(error)) => tracing::warn!("the last chores are left to others: {error:#}"),
+            Err(_too_long) => tracing::warn!("the last chores take too long, and are left to others"),
         }
     }
 

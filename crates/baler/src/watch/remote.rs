@@ -173,7 +173,8 @@ impl Watch {
                 seen.hear(held.progress());
             }
         }
-        let silent = remote.timed.values().filter(|seen| now - seen.heard > self.lease);
+        let patience = self.lease * if baler_core::planted!(DeathSeenLate) { 3 } else { 1 };
+        let silent = remote.timed.values().filter(|seen| now - seen.heard > patience);
         silent.map(|seen| seen.attempt).collect()
     }
 

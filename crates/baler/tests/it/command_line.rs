@@ -1,6 +1,8 @@
 //! Help, exit codes, and output for programs.
 
-use crate::support::Scene;
+use std::process::Stdio;
+
+use crate::support::{Scene, ended};
 
 #[test]
 fn help_says_what_there_is() {
@@ -192,4 +194,31 @@ fn completions_and_manual_pages_know_every_command() {
         assert!(page.contains("Examples:"), "{command}: {page}");
     }
     assert!(scene.path("pages/baler-table-create.1").exists());
+}
+
+/// Trap: whoever looks at the first lines only, as in `baler files data | head`, is shown a panic.
+#[test]
+fn a_reader_that_leaves_early_is_no_failure() {
+    let scene = Scene::new();
+    scene.write_many(3, 10);
+    assert_eq!(scene.compact(&[]).code, 0);
+    for args in [
+        &["files", "data"][..],
+        &["status", "data", "--watch"],
+        &["receipts", "data", "--json"],
+        &["gc", "data", "--now"],
+        &["completions", "bash"],
+    ] {
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let mut command = scene.command(args);
+        let unread = ended(command.stdout(writer).stderr(Stdio::piped()).output().unwrap());
+        assert_eq!((unread.code, unread.stderr.as_str()), (0, ""), "{args:?}");
+    }
+    let again = scene.baler(&["gc", "data", "--now", "--json"]);
+    assert_eq!(
+        again.number("deleted"),
+        0,
+        "what nobody read about was done: {again:?}"
+    );
 }

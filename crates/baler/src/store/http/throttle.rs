@@ -75,6 +75,7 @@ impl Throttle {
     fn answered(&self, refused: bool) {
         let now = Instant::now();
         match refused {
+            true if baler_core::planted!(StormNotHeeded) => {}
             true => self.lock().cut(now),
             false => self.lock().grow(now),
         }

@@ -16,7 +16,7 @@ use super::processes::wait_until;
 const LEASE: Duration = Duration::from_secs(3);
 
 /// The journal is followed every second, and a loaded machine takes a while to say so.
-const POLL_MAX: Duration = Duration::from_millis(1_100 + 1_400);
+const POLL_MAX: Duration = Duration::from_millis(1_100 + 2_400);
 
 /// A range that was granted: to whom, and when the store took the grant.
 struct Leased {

@@ -36,6 +36,27 @@ fn a_coordinator_alone_compacts_and_goes_on_when_files_arrive() {
     assert_no_orphans(&fleet.scene, "data");
 }
 
+/// Trap: a coordinator is stopped between a commit and the moment at which the replaced files go, and whoever lists the folder
+/// sees their rows twice until somebody starts another.
+#[test]
+fn a_coordinator_that_is_stopped_leaves_no_row_in_sight_twice() {
+    let fleet = Fleet::new();
+    for day in 0..12 {
+        for part in 0..4 {
+            let path = format!("data/day={day}/part-{part}.parquet");
+            fleet.scene.write(&path, &[(part, day, "text")]);
+        }
+    }
+    let before = fleet.scene.rows("data");
+    let mut serve = fleet.serve(&[]);
+    wait_until("something is committed", || fleet.committed() >= 1);
+    assert_eq!(serve.stop(), Some(0));
+    assert!(
+        fleet.scene.rows("data") == before,
+        "rows are there twice, or not at all"
+    );
+}
+
 #[test]
 fn two_remote_workers_share_the_work_of_a_coordinator_that_merges_nothing() {
     let fleet = Fleet::new();
