@@ -20,6 +20,16 @@ pub(crate) enum Profile {
     Release,
 }
 
+impl Profile {
+    /// As cargo names it.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Dev => "dev",
+            Self::Release => "release",
+        }
+    }
+}
+
 impl FromStr for Profile {
     type Err = ();
 

@@ -12,12 +12,13 @@ use crate::workspace::Workspace;
 use crate::{process, provenance, stores, venv};
 
 pub(crate) const HELP: &str = "\
-Usage: cargo xtask soak [--only NAME,NAME…]
+Usage: cargo xtask soak [--only NAME,NAME…] [--profile release|dev]
 
 Runs the long tests at their whole length (BALER_SOAK=1, release build) and the interoperability
 tests at full size. After each step its line in docs/soak.md is written: commit, date, result and
 figures; steps that are not run keep their lines. All take tens of minutes, and several gigabytes
-under target/tools; --only runs single ones, and with a name that is none lists them. A test gives
+under target/tools; --only runs single ones, and with a name that is none lists them. With
+--profile dev the tests are those that `cargo xtask test` has built, and the page says so. A test gives
 a figure by printing a line `figure: …`.";
 
 const PAGE: &str = "docs/soak.md";
@@ -114,14 +115,18 @@ const SOAKS: &[Soak] = &[
 ];
 
 pub(crate) fn run(args: &[String]) -> Result<()> {
-    let options = Options::parse(args, &["only"])?;
+    let options = Options::parse(args, &["only", "profile"])?;
     let soaks = chosen(&options.list::<String>("only", &[])?)?;
     let workspace = Workspace::find()?;
-    let provenance = provenance::line(&workspace)?;
+    let profile = options.one("profile", Profile::Release)?;
+    let provenance = match profile {
+        Profile::Release => provenance::line(&workspace)?,
+        Profile::Dev => format!("{}, not a release build", provenance::line(&workspace)?),
+    };
     let mut steps = Steps::default();
     for soak in soaks {
         let mut figures = Vec::new();
-        steps.run(soak.name, || soak.run(&workspace, &mut figures));
+        steps.run(soak.name, || soak.run(&workspace, profile, &mut figures));
         if let Some(outcome) = steps.outcomes().last() {
             // At once: whoever stops the rest keeps what was shown.
             page::write_line(&workspace.path(PAGE), outcome, &provenance, &figures)?;
@@ -147,22 +152,23 @@ fn chosen(words: &[String]) -> Result<Vec<&'static Soak>> {
 }
 
 impl Soak {
-    fn run(&self, workspace: &Workspace, figures: &mut Vec<String>) -> Result<()> {
+    fn run(&self, workspace: &Workspace, profile: Profile, figures: &mut Vec<String>) -> Result<()> {
         match self.run {
-            Run::Tests(word) => tests(workspace, word, figures),
+            Run::Tests(word) => tests(workspace, profile, word, figures),
             Run::Interop(shape) => {
-                figures.push(interop::story(workspace, Profile::Release, shape, Size::FULL)?);
+                figures.push(interop::story(workspace, profile, shape, Size::FULL)?);
                 Ok(())
             }
         }
     }
 }
 
-fn tests(workspace: &Workspace, word: &str, figures: &mut Vec<String>) -> Result<()> {
+fn tests(workspace: &Workspace, profile: Profile, word: &str, figures: &mut Vec<String>) -> Result<()> {
     let mut passed = 0;
     let cargo = [
         "test",
-        "--release",
+        "--profile",
+        profile.name(),
         "--locked",
         // All of it, as everywhere: a part would be built with other features, and again.
         "--workspace",

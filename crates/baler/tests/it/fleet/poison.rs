@@ -46,6 +46,15 @@ fn quarantined(fleet: &Fleet) -> Vec<String> {
         .collect()
 }
 
+/// Whoever restarts processes stops doing so, however the story ends.
+struct EndsWithTheStory<'a>(&'a AtomicBool);
+
+impl Drop for EndsWithTheStory<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
 /// Starts a process again whenever it ends, as a supervisor would, until all is settled.
 fn supervise(start: impl Fn() -> Process + Sync, settled: impl Fn() -> bool) -> u32 {
     let over = AtomicBool::new(false);
@@ -62,11 +71,9 @@ fn supervise(start: impl Fn() -> Process + Sync, settled: impl Fn() -> bool) -> 
             }
             deaths
         });
-        wait_until("the bad file is named, and all others are merged", || {
-            let done = settled();
-            over.store(done, Ordering::Relaxed);
-            done
-        });
+        let ends = EndsWithTheStory(&over);
+        wait_until("the bad file is named, and all others are merged", &settled);
+        drop(ends);
         supervisor.join().unwrap()
     })
 }

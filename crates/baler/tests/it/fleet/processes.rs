@@ -198,14 +198,20 @@ impl Drop for Process {
     }
 }
 
+/// A look may start a process, and whoever waits shall leave the machine to those it waits for.
 pub(crate) fn wait_until(what: &str, mut so: impl FnMut() -> bool) {
     let began = Instant::now();
-    while !so() {
+    loop {
+        let looked = Instant::now();
+        if so() {
+            return;
+        }
         assert!(
             began.elapsed() < Duration::from_secs(90),
             "never came true: {what}"
         );
-        thread::sleep(Duration::from_millis(30));
+        let (shortest, longest) = (Duration::from_millis(30), Duration::from_millis(250));
+        thread::sleep((2 * looked.elapsed()).clamp(shortest, longest));
     }
 }
 
