@@ -53,7 +53,8 @@ impl Rows<'_> {
         context: &Context<'_>,
         sort: Option<&SortPlan>,
     ) -> Result<Stock, MergeError> {
-        let shelf = Shelf::new(&context.schema, self.spill_dir, self.shares.shelf);
+        let Shares { shelf, threads, .. } = *self.shares;
+        let shelf = Shelf::new(&context.schema, self.spill_dir, shelf, threads);
         let intake = Intake {
             context,
             shelf: &shelf,

@@ -58,10 +58,10 @@ impl Lane {
 }
 
 impl Shelf {
-    /// Keeps up to `memory_bytes` in memory and the rest in `directory`.
-    pub(crate) fn new(schema: &Schema, directory: &Path, memory_bytes: usize) -> Self {
+    /// Keeps up to `memory_bytes` in memory and the rest in `directory`; so many threads fill it.
+    pub(crate) fn new(schema: &Schema, directory: &Path, memory_bytes: usize, threads: usize) -> Self {
         Self {
-            scratch: Scratch::new(directory, memory_bytes),
+            scratch: Scratch::new(directory, memory_bytes, threads),
             dictionaries: schema.fields().iter().map(|_| Dictionary::default()).collect(),
         }
     }

@@ -125,7 +125,7 @@ mod tests {
     #[test]
     fn numbers_come_back_as_they_were_however_far_apart_they_lie() {
         let directory = tempfile::tempdir().unwrap();
-        let scratch = Scratch::new(directory.path(), 1_000);
+        let scratch = Scratch::new(directory.path(), 1_000, 1);
         let all = [
             (vec![7, 7, 7], Some(1)),
             (vec![-100, 155, 0], Some(1)),
@@ -150,7 +150,7 @@ mod tests {
     #[test]
     fn short_numbers_are_kept_short() {
         let directory = tempfile::tempdir().unwrap();
-        let scratch = Scratch::new(directory.path(), 1_000);
+        let scratch = Scratch::new(directory.path(), 1_000, 1);
         let lay = |numbers: &[i32]| {
             let bytes: Vec<u8> = numbers.iter().flat_map(|number| number.to_le_bytes()).collect();
             (Numbers::lay(&scratch, &bytes, 4).unwrap(), bytes)

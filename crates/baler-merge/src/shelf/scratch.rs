@@ -1,6 +1,7 @@
-//! Bytes laid aside: in memory as long as its share lasts, then in one file that only grows.
+//! Bytes laid aside: in memory as long as its share lasts, then in files that only grow. Writes to one file wait for each other in
+//! the system, so whoever finds a file in use takes the next: there are as many as there are threads.
 //!
-//! The file loses its name as soon as it is open, so nothing is left behind however the process ends. What comes back from it
+//! A file loses its name as soon as it is open, so nothing is left behind however the process ends. What comes back from it
 //! is compared with checksums taken on the way out: a disk that loses or changes bytes is told apart from a defect of Baler, which
 //! the proof at the end would call it.
 
@@ -13,7 +14,7 @@ use std::ops::Range;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use xxhash_rust::xxh3::xxh3_64;
 
 /// A checksum covers so many bytes: a read of few rows reads not much more than them.
@@ -26,8 +27,16 @@ static FILES: AtomicU64 = AtomicU64::new(0);
 pub(crate) struct Scratch {
     directory: PathBuf,
     memory_left: AtomicUsize,
-    file: Mutex<Option<Arc<File>>>,
-    end: AtomicU64,
+    spills: Vec<Mutex<Spill>>,
+    spilled: AtomicU64,
+}
+
+/// A file that one thread at a time appends to.
+#[derive(Default)]
+struct Spill {
+    /// Made when it is needed.
+    file: Option<Arc<File>>,
+    end: u64,
 }
 
 /// Bytes that were laid aside.
@@ -35,6 +44,7 @@ pub(crate) struct Scratch {
 pub(crate) enum Block {
     Memory(Bytes),
     File {
+        file: Arc<File>,
         offset: u64,
         length: usize,
         checks: Box<[u64]>,
@@ -42,19 +52,19 @@ pub(crate) enum Block {
 }
 
 impl Scratch {
-    /// Keeps up to `memory_bytes` in memory, the rest in a file in `directory`, which is made when it is needed.
-    pub(crate) fn new(directory: &Path, memory_bytes: usize) -> Self {
+    /// Keeps up to `memory_bytes` in memory, the rest in `directory`, in a file for each of so many threads.
+    pub(crate) fn new(directory: &Path, memory_bytes: usize, threads: usize) -> Self {
         Self {
             directory: directory.to_owned(),
             memory_left: AtomicUsize::new(memory_bytes),
-            file: Mutex::default(),
-            end: AtomicU64::new(0),
+            spills: (0..threads.max(1)).map(|_| Mutex::default()).collect(),
+            spilled: AtomicU64::new(0),
         }
     }
 
     /// Bytes that went to disk so far.
     pub(crate) fn spilled_bytes(&self) -> u64 {
-        self.end.load(Ordering::Relaxed)
+        self.spilled.load(Ordering::Relaxed)
     }
 
     /// Lays bytes aside. Those that are lent are copied only if they stay in memory.
@@ -67,25 +77,35 @@ impl Scratch {
         if fits.is_ok() {
             return Ok(Block::Memory(bytes.into_owned().into()));
         }
-        let file = self.file()?;
-        let offset = self.end.fetch_add(bytes.len() as u64, Ordering::Relaxed);
+        let checks = bytes.chunks(CHECKED_BYTES).map(xxh3_64).collect();
+        let mut spill = self.free_spill();
+        let file = match &spill.file {
+            Some(file) => Arc::clone(file),
+            None => Arc::clone(spill.file.insert(Arc::new(self.nameless_file()?))),
+        };
+        let offset = spill.end;
+        spill.end += bytes.len() as u64;
         file.write_all_at(&bytes, offset).map_err(laying)?;
+        drop(spill);
+        self.spilled.fetch_add(bytes.len() as u64, Ordering::Relaxed);
         Ok(Block::File {
+            file,
             offset,
             length: bytes.len(),
-            checks: bytes.chunks(CHECKED_BYTES).map(xxh3_64).collect(),
+            checks,
         })
     }
 
     /// Some bytes of a block.
     pub(crate) fn read(&self, block: &Block, range: Range<usize>) -> Result<Bytes, MergeError> {
-        let (offset, length, checks) = match block {
+        let (file, offset, length, checks) = match block {
             Block::Memory(bytes) => return Ok(bytes.slice(range)),
             Block::File {
+                file,
                 offset,
                 length,
                 checks,
-            } => (*offset, *length, checks),
+            } => (file, *offset, *length, checks),
         };
         if range.is_empty() {
             return Ok(Bytes::new());
@@ -93,8 +113,7 @@ impl Scratch {
         let first = range.start / CHECKED_BYTES;
         let start = first * CHECKED_BYTES;
         let end = range.end.next_multiple_of(CHECKED_BYTES).min(length);
-        let file = self.file()?;
-        let bytes = read_at(&file, offset + start as u64, end - start).map_err(laying)?;
+        let bytes = read_at(file, offset + start as u64, end - start).map_err(laying)?;
         for (check, piece) in checks[first..].iter().zip(bytes.chunks(CHECKED_BYTES)) {
             if *check != xxh3_64(piece) {
                 return Err(laying(io::Error::new(
@@ -106,11 +125,17 @@ impl Scratch {
         Ok(Bytes::from(bytes).slice(range.start - start..range.end - start))
     }
 
-    fn file(&self) -> Result<Arc<File>, MergeError> {
-        let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(file) = &*file {
-            return Ok(Arc::clone(file));
-        }
+    /// The first file that nobody writes to; the first of all if there is none.
+    fn free_spill(&self) -> MutexGuard<'_, Spill> {
+        let free = self.spills.iter().find_map(|spill| match spill.try_lock() {
+            Ok(spill) => Some(spill),
+            Err(TryLockError::Poisoned(spill)) => Some(spill.into_inner()),
+            Err(TryLockError::WouldBlock) => None,
+        });
+        free.unwrap_or_else(|| self.spills[0].lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn nameless_file(&self) -> Result<File, MergeError> {
         let number = FILES.fetch_add(1, Ordering::Relaxed);
         let path = self
             .directory
@@ -122,7 +147,7 @@ impl Scratch {
             .open(&path)
             .map_err(laying)?;
         fs::remove_file(&path).map_err(laying)?;
-        Ok(Arc::clone(file.insert(Arc::new(made))))
+        Ok(made)
     }
 }
 
@@ -168,7 +193,7 @@ mod tests {
     #[test]
     fn what_is_laid_aside_comes_back_from_memory_and_from_disk() {
         let directory = tempfile::tempdir().unwrap();
-        let scratch = Scratch::new(directory.path(), 30_000);
+        let scratch = Scratch::new(directory.path(), 30_000, 1);
         let blocks: Vec<Block> = (0..3).map(|_| scratch.lay(noise(25_000)).unwrap()).collect();
         assert!(matches!(blocks[0], Block::Memory(_)) && matches!(blocks[2], Block::File { .. }));
         assert_eq!(scratch.spilled_bytes(), 50_000);
@@ -187,9 +212,11 @@ mod tests {
     #[test]
     fn a_disk_that_changes_a_byte_or_loses_some_is_a_fault_of_the_machine() {
         let directory = tempfile::tempdir().unwrap();
-        let scratch = Scratch::new(directory.path(), 0);
+        let scratch = Scratch::new(directory.path(), 0, 1);
         let block = scratch.lay(noise(20_000)).unwrap();
-        let file = scratch.file().unwrap();
+        let Block::File { file, .. } = &block else {
+            panic!("no memory was given");
+        };
         file.write_all_at(&[0xEE], 9_000).unwrap();
         assert!(scratch.read(&block, 0..100).is_ok(), "elsewhere it is whole");
         let found = scratch.read(&block, 8_500..8_600);
@@ -197,5 +224,27 @@ mod tests {
         file.set_len(12_000).unwrap();
         let found = scratch.read(&block, 19_000..19_001);
         assert!(matches!(found, Err(MergeError::Node { .. })), "{found:?}");
+    }
+
+    /// Trap: all threads append to one file, and the system has each wait for the others.
+    #[test]
+    fn who_finds_a_file_in_use_takes_the_next() {
+        let directory = tempfile::tempdir().unwrap();
+        let scratch = Scratch::new(directory.path(), 0, 2);
+        let file_of = |block: &Block| match block {
+            Block::File { file, .. } => Arc::clone(file),
+            Block::Memory(_) => panic!("no memory was given"),
+        };
+        let first = scratch.lay(noise(10)).unwrap();
+        let held = scratch.free_spill();
+        let second = scratch.lay(noise(20)).unwrap();
+        drop(held);
+        let third = scratch.lay(noise(30)).unwrap();
+        assert!(!Arc::ptr_eq(&file_of(&first), &file_of(&second)));
+        assert!(Arc::ptr_eq(&file_of(&first), &file_of(&third)));
+        assert_eq!(scratch.spilled_bytes(), 60);
+        for (block, bytes) in [(first, 10), (second, 20), (third, 30)] {
+            assert_eq!(scratch.read(&block, 0..bytes).unwrap(), noise(bytes));
+        }
     }
 }
