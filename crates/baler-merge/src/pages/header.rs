@@ -116,6 +116,15 @@ impl PageKind {
         }
     }
 
+    /// The same, with nothing told of the values.
+    pub(crate) fn without_statistics(&self) -> Self {
+        let mut kind = self.clone();
+        if let PageKind::V1 { statistics, .. } | PageKind::V2 { statistics, .. } = &mut kind {
+            *statistics = PageStatistics::default();
+        }
+        kind
+    }
+
     /// Rows of a data page of a flat column.
     pub(crate) fn rows(&self) -> usize {
         match self {

@@ -2,6 +2,7 @@
 
 use super::Unfit;
 use super::chunk::ReadChunk;
+use super::counting::Counting;
 use super::kept::Kept;
 use crate::pages::codec::{Unpacker, Unpackers};
 use crate::pages::dictionary::Values;
@@ -20,6 +21,7 @@ pub(crate) struct Workbench {
     codes: Vec<u32>,
     /// Room for the values of a dictionary.
     room: Vec<u8>,
+    counting: Counting,
 }
 
 /// Rows, and what those of them hold that are not null.
@@ -99,6 +101,35 @@ impl Workbench {
             validity,
             held: &self.codes,
         })
+    }
+
+    /// The rows of a page of indices that count up from `first`; nothing if they do not.
+    pub(crate) fn counting(
+        &mut self,
+        chunk: &ReadChunk,
+        page: &RawPage,
+        first: u32,
+    ) -> Result<Option<Rows<u32>>, Unfit> {
+        if self.counting.knows(chunk, page, first) {
+            return Ok(Some(Rows {
+                rows: page.rows(),
+                validity: None,
+                held: page.rows() as u32,
+            }));
+        }
+        let found = self.indices(chunk, page)?;
+        if !found.held.iter().zip(first..).all(|(code, due)| *code == due) {
+            return Ok(None);
+        }
+        let rows = Rows {
+            rows: found.rows,
+            held: found.held.len() as u32,
+            validity: found.validity,
+        };
+        if rows.validity.is_none() {
+            self.counting.remember(chunk, page, first);
+        }
+        Ok(Some(rows))
     }
 
     /// The booleans of a page, as 0 and 1.

@@ -147,11 +147,10 @@ impl ReadChunk {
         let (mut pages, mut next) = (Vec::with_capacity(self.parts.len()), 0);
         for part in &self.parts {
             let Part::Indices(page) = part else { return Ok(()) };
-            let found = with.indices(self, page)?;
-            if !found.held.iter().zip(next..).all(|(code, due)| *code == due) {
+            let Some(found) = with.counting(self, page, next)? else {
                 return Ok(());
-            }
-            next += found.held.len() as u32;
+            };
+            next += found.held;
             pages.push((found.rows, found.validity));
         }
         if next as usize == dictionary.count {

@@ -16,8 +16,8 @@ use arrow::array::{ArrayData, ArrayRef, make_array};
 use arrow::buffer::Buffer;
 use arrow::datatypes::{DataType, Schema, TimeUnit};
 use parquet::schema::types::SchemaDescriptor;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Who looks at keys in one leaf column.
 pub(crate) struct KeyPages<'a> {
@@ -29,6 +29,8 @@ pub(crate) struct KeyPages<'a> {
     pub(crate) leaf: usize,
     /// Bytes that may still be kept.
     room: AtomicUsize,
+    /// Those that nobody works at now.
+    benches: Mutex<Vec<Workbench>>,
 }
 
 /// What was found in a file, and for each of its row groups the keys, if they were kept.
@@ -60,6 +62,7 @@ impl<'a> KeyPages<'a> {
             leaves,
             leaf,
             room: AtomicUsize::new(room),
+            benches: Mutex::default(),
         })
     }
 
@@ -68,7 +71,21 @@ impl<'a> KeyPages<'a> {
         &self,
         groups: impl Iterator<Item = SourceGroup<'s>>,
     ) -> Result<Option<Found>, Unfit> {
-        let mut with = Workbench::default();
+        let mut with = self.benches().pop().unwrap_or_default();
+        let found = self.look_at(groups, &mut with);
+        self.benches().push(with);
+        found
+    }
+
+    fn benches(&self) -> MutexGuard<'_, Vec<Workbench>> {
+        self.benches.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn look_at<'s>(
+        &self,
+        groups: impl Iterator<Item = SourceGroup<'s>>,
+        with: &mut Workbench,
+    ) -> Result<Option<Found>, Unfit> {
         let mut found = SurveyedGroups {
             sorted: true,
             unique: true,
@@ -78,7 +95,7 @@ impl<'a> KeyPages<'a> {
         for source in groups {
             // The last key of the row group before is looked at with the next.
             let before = self.last(&plain).map(<[u8]>::to_vec).unwrap_or_default();
-            if !self.plain_keys(&source, &mut with, &before, &mut plain)? {
+            if !self.plain_keys(&source, with, &before, &mut plain)? {
                 return Ok(None);
             }
             let steps = self.steps(&plain);
@@ -123,13 +140,17 @@ impl<'a> KeyPages<'a> {
     }
 
     fn gather(&self, chunk: &mut ReadChunk, with: &mut Workbench, into: &mut Vec<u8>) -> Result<bool, Unfit> {
+        chunk.see_through(with)?;
         with.dictionary(chunk, self.layout())?;
         let mut no_nulls = true;
-        if let Some(values) = chunk
+        let values = chunk
             .dictionary
             .as_ref()
-            .and_then(|dictionary| dictionary.values())
-        {
+            .and_then(|dictionary| dictionary.values());
+        if let (Some(disguise), Some(values)) = (&chunk.disguise, values) {
+            no_nulls = disguise.0.iter().all(|(_, validity)| validity.is_none());
+            into.extend_from_slice(values.bytes());
+        } else if let Some(values) = values {
             for part in &chunk.parts {
                 let Part::Indices(page) = part else {
                     return Ok(false);

@@ -21,6 +21,7 @@ pub(crate) mod bench;
 pub(crate) mod choose;
 pub(crate) mod chunk;
 pub(crate) mod copy;
+mod counting;
 mod draft;
 pub(crate) mod evidence;
 pub(crate) mod facts;

@@ -10,7 +10,7 @@
 //! Whole pages are sealed with the row that they begin at, so the rows between them have only one place to be.
 
 use crate::digest::Digest;
-use crate::pages::header::{PageKind, PageStatistics};
+use crate::pages::header::PageKind;
 use crate::pages::plain::{Layout, each_byte_array};
 use arrow::buffer::NullBuffer;
 use arrow::datatypes::ToByteSlice;
@@ -204,10 +204,7 @@ impl Sealing {
 
     /// Counts the rows of a page in that is copied or repacked; its bytes follow.
     pub(crate) fn kind(&mut self, kind: &PageKind, unpacked: usize, nulls: usize) {
-        let mut kind = kind.clone();
-        if let PageKind::V1 { statistics, .. } | PageKind::V2 { statistics, .. } = &mut kind {
-            *statistics = PageStatistics::default();
-        }
+        let kind = kind.without_statistics();
         self.bytes(format!("{kind:?} {unpacked}").as_bytes());
         if let PageKind::V1 { values, .. } | PageKind::V2 { values, .. } = kind {
             self.pass(values as usize, nulls);
