@@ -86,20 +86,22 @@ pub(crate) fn unpack(bytes: &[u8], width: u8, count: usize, into: &mut Vec<u32>)
 }
 
 fn unpack_blocks<const WIDTH: usize>(bytes: &[u8], count: usize, into: &mut Vec<u32>) {
-    let start = into.len();
-    into.resize(start + count.next_multiple_of(BLOCK), 0);
-    let (blocks, _) = into[start..].as_chunks_mut::<BLOCK>();
-    for (number, codes) in blocks.iter_mut().enumerate() {
+    let (start, blocks) = (into.len(), count.div_ceil(BLOCK));
+    // Room that would have to be cleared first costs as much as the numbers.
+    into.reserve(blocks * BLOCK);
+    let mut codes = [0; BLOCK];
+    for number in 0..blocks {
         let rest = bytes.get(number * WIDTH..).unwrap_or_default();
         match rest.first_chunk::<16>() {
-            Some(word) => unpack_block::<WIDTH>(word, codes),
+            Some(word) => unpack_block::<WIDTH>(word, &mut codes),
             None => {
                 let mut word = [0; 16];
                 let length = rest.len().min(WIDTH);
                 word[..length].copy_from_slice(&rest[..length]);
-                unpack_block::<WIDTH>(&word, codes);
+                unpack_block::<WIDTH>(&word, &mut codes);
             }
         }
+        into.extend_from_slice(&codes);
     }
     into.truncate(start + count);
 }

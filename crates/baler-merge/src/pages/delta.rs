@@ -150,7 +150,7 @@ pub(crate) fn decode_plain(
     width: usize,
     into: &mut Vec<u8>,
 ) -> Result<(), String> {
-    into.clear();
+    // Every byte is written: what was there before need not be cleared.
     into.resize(count * width, 0);
     match width {
         4 => decode_into::<4>(bytes, count, into),

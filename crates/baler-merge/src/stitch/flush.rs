@@ -87,7 +87,7 @@ impl Writer<'_> {
             true => codes.iter().filter(|code| **code >= merged.nan_from).count(),
             false => 0,
         };
-        let mut ends = ends(codes);
+        let mut ends = ends(codes, merged.values.len());
         if nans > 0 && nans < codes.len() {
             let numbers = codes.iter().copied().filter(|code| *code < merged.nan_from);
             ends.1 = numbers.fold(0, u32::max);
@@ -103,7 +103,7 @@ impl Writer<'_> {
     fn describe_bits(&self, facts: &mut PageFacts) {
         let codes = &self.draft.codes;
         if self.order.is_some() && !codes.is_empty() {
-            let (least, greatest) = ends(codes);
+            let (least, greatest) = ends(codes, 2);
             facts.bounds = Some(Bounds::exact([least as u8], [greatest as u8], None));
         }
     }
@@ -125,9 +125,37 @@ impl Writer<'_> {
     }
 }
 
-/// The least and the greatest code.
-fn ends(codes: &[u32]) -> (u32, u32) {
-    codes.iter().fold((u32::MAX, 0), |(least, greatest), code| {
-        (least.min(*code), greatest.max(*code))
-    })
+/// The least and the greatest of some numbers of so many values. Where both ends are met, no more need be looked at.
+fn ends(codes: &[u32], values: usize) -> (u32, u32) {
+    let last = values.saturating_sub(1) as u32;
+    let (mut least, mut greatest) = (u32::MAX, 0);
+    for some in codes.chunks(LOOKED_AT) {
+        for code in some {
+            (least, greatest) = (least.min(*code), greatest.max(*code));
+        }
+        if (least, greatest) == (0, last) {
+            break;
+        }
+    }
+    (least, greatest)
+}
+
+/// So many codes are looked at together.
+const LOOKED_AT: usize = 512;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ends_are_found_wherever_they_lie() {
+        let mut codes = vec![5; 3 * LOOKED_AT];
+        assert_eq!(ends(&codes, 10), (5, 5));
+        codes[2 * LOOKED_AT + 1] = 0;
+        codes[LOOKED_AT - 1] = 9;
+        assert_eq!(ends(&codes, 10), (0, 9));
+        codes[2 * LOOKED_AT + 1] = 3;
+        assert_eq!(ends(&codes, 10), (3, 9));
+        assert_eq!(ends(&codes[..1], 6), (5, 5));
+    }
 }
