@@ -350,7 +350,7 @@ fn moved_pages(file: &Bytes) -> Vec<u8> {
     let mut bytes = file.to_vec();
     for first in [100u16, 200, 300] {
         // A field of 64 bits, and a number of two bytes, doubled because it may be negative.
-        let field = |row: u16| [0x16, (row * 2) as u8 | 0x80, (row * 2 >> 7) as u8];
+        let field = |row: u16| [0x16, (row * 2) as u8 | 0x80, ((row * 2) >> 7) as u8];
         let found = bytes[index.clone()]
             .windows(3)
             .position(|found| found == field(first));
