@@ -75,10 +75,7 @@ const TESTS: &[Hunt] = &[
         "EvenShares",
         "a_large_merge_beside_small_ones_has_what_they_do_not_need",
     ),
-    in_stories(
-        "StormNotHeeded",
-        "half_of_all_requests_refused_for_a_minute_fails_nothing_for_good",
-    ),
+    in_program("StormNotHeeded", "throttle_slows_down_on_503_and_recovers"),
     in_stories(
         "CacheUnchecked",
         "damage_in_the_cache_costs_a_read_and_nothing_else",
@@ -108,6 +105,15 @@ const fn in_journal(mutant: &'static str, test: &'static str) -> Hunt {
         mutant,
         package: "baler-journal",
         target: &["--test", "it"],
+        test,
+    }
+}
+
+const fn in_program(mutant: &'static str, test: &'static str) -> Hunt {
+    Hunt {
+        mutant,
+        package: "baler",
+        target: &["--lib"],
         test,
     }
 }

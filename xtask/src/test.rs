@@ -12,14 +12,14 @@ use crate::interop::{self, Size};
 use crate::shape::Shape;
 use crate::steps::Steps;
 use crate::workspace::Workspace;
-use crate::{examples, process, stores, venv, verify};
+use crate::{examples, process, sim, stores, venv, verify};
 
 pub(crate) const HELP: &str = "\
 Usage: cargo xtask test
 
 All tests: the static checks of `verify` and a build; beside them a Python environment under target/tools (DuckDB, pyarrow), object
 stores (SeaweedFS, Azurite), libfaketime and the tests of the checker itself; then all tests of the workspace, the stories of `baler`
-beside those of the other crates, the examples of the library and the interoperability tests. Every step runs even when one before it failed; the last
+beside those of the other crates, 300 seeds of the simulator, the examples of the library and the interoperability tests. Every step runs even when one before it failed; the last
 line counts them.
 
 Environment:
@@ -60,6 +60,7 @@ pub(crate) fn run(args: &[String]) -> Result<()> {
             steps.run("tests in the documentation", || {
                 process::run(&mut workspace.cargo(&["test", "--workspace", "--locked", "--doc", "--quiet"]))
             });
+            steps.run("simulator", || sim::first_seeds(&workspace));
             steps.run("examples", || examples::run(&workspace));
             for shape in Shape::ALL {
                 steps.run(&format!("interoperability: {}", shape.name()), || {

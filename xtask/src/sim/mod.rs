@@ -2,6 +2,8 @@
 
 mod record;
 
+use std::process::Command;
+
 use anyhow::{Result, bail};
 
 use crate::args::Options;
@@ -28,6 +30,8 @@ guarantee that does not hold fails the run, with the smallest set of faults that
                     2,000 seeds (--seeds), and the command fails if one is not
   --only NAME,…     only these of them
   --write           adds what was reached to docs/proof.md";
+
+const SEEDS_IN_CI: &str = "300";
 
 pub(crate) fn run(args: &[String]) -> Result<()> {
     let known = [
@@ -58,6 +62,14 @@ pub(crate) fn run(args: &[String]) -> Result<()> {
         true => figures.write(&workspace, &made_of),
         false => Ok(()),
     }
+}
+
+/// The first seeds, as every test run looks at them, with the simulator that was built beside the tests.
+pub(crate) fn first_seeds(workspace: &Workspace) -> Result<()> {
+    let program = format!("debug/baler-sim{}", std::env::consts::EXE_SUFFIX);
+    let mut simulator = Command::new(workspace.target().join(program));
+    simulator.args(["--seeds", SEEDS_IN_CI]);
+    process::quietly(simulator.env("RUST_LIB_BACKTRACE", "0"))
 }
 
 /// The feature is asked for here, and by `cargo xtask mutants`.
