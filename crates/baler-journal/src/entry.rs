@@ -131,6 +131,8 @@ impl Proposal {
 fn compress(text: &[u8]) -> Bytes {
     let compressed = (|| {
         let mut encoder = zstd::Encoder::new(Vec::new(), 3)?;
+        // For a length that is not known zstd clears tables of a megabyte, and an entry is often a few hundred bytes.
+        encoder.set_pledged_src_size(Some(text.len() as u64))?;
         encoder.include_checksum(true)?;
         std::io::Write::write_all(&mut encoder, text)?;
         encoder.finish()
