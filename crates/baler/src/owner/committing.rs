@@ -64,9 +64,13 @@ impl Committer {
             let backed_off = scheduler::commits_backed_off_for(&state);
             let backed_off = backed_off.map(|wait| Duration::from_millis(wait.0));
             let changed = states.after(state.sequence);
-            match pause.or(backed_off) {
-                None => drop(changed.await),
-                Some(wait) => drop(tokio::time::timeout(wait, changed).await),
+            let told = match pause.or(backed_off) {
+                None => Ok(changed.await),
+                Some(wait) => tokio::time::timeout(wait, changed).await,
+            };
+            if let Ok(None) = told {
+                // The replica has stopped, and no commit is to come.
+                return std::future::pending().await;
             }
             // The state's time moves with entries only: whoever waited tells it.
             if backed_off.is_some()

@@ -129,7 +129,10 @@ impl Watch {
             }
             // A new grant is timed from when it was applied, so that is when it must be noticed.
             let changed = states.after(seen);
-            let _ = tokio::time::timeout(pace, changed).await;
+            if let Ok(None) = tokio::time::timeout(pace, changed).await {
+                // The replica has stopped, and says so at once: whoever asked without a pause would do nothing else.
+                tokio::time::sleep(pace).await;
+            }
         }
     }
 

@@ -114,6 +114,27 @@ async fn a_lease_is_timed_from_its_grant_even_if_nobody_ever_renews_it() {
     timing.abort();
 }
 
+/// Trap: a replica that has stopped answers at once, and whoever waits for it in a loop does nothing else any more.
+#[test]
+fn a_watcher_whose_replica_has_stopped_does_not_spin() {
+    let (done, ended) = std::sync::mpsc::channel();
+    // On a thread of its own, which a loop without a pause would never give back.
+    std::thread::spawn(move || {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .unwrap();
+        runtime.block_on(async {
+            let story = Story::begin().await;
+            let watch = story.watch();
+            story.root.replica.clone().close().await;
+            let timing = tokio::time::timeout(LEASE / 2, watch.time_leases()).await;
+            done.send(timing.is_err()).unwrap();
+        });
+    });
+    assert_eq!(ended.recv_timeout(Duration::from_secs(30)), Ok(true));
+}
+
 #[tokio::test]
 async fn a_worker_that_renews_keeps_its_lease() {
     let story = Story::begin().await;
