@@ -46,11 +46,15 @@ pub enum Fault {
     MessageTwice,
     /// It arrives again, much later.
     MessageReplayed,
+    /// Somebody outside rewrites a file that was handed over.
+    Overwrite,
+    /// Somebody outside removes one.
+    Remove,
 }
 
 impl Fault {
     /// Every kind.
-    pub const ALL: [Self; 19] = [
+    pub const ALL: [Self; 21] = [
         Self::Slow,
         Self::FailBefore,
         Self::ApplyThenFail,
@@ -70,6 +74,8 @@ impl Fault {
         Self::MessageSlow,
         Self::MessageTwice,
         Self::MessageReplayed,
+        Self::Overwrite,
+        Self::Remove,
     ];
 
     /// Its name, for `--without`.
@@ -94,6 +100,8 @@ impl Fault {
             Self::MessageSlow => "message-slow",
             Self::MessageTwice => "message-twice",
             Self::MessageReplayed => "message-replayed",
+            Self::Overwrite => "overwrite",
+            Self::Remove => "remove",
         }
     }
 

@@ -3,7 +3,8 @@
 //! each time.
 //!
 //! ```text
-//!  writers, readers, operators ──┐
+//!  writers, readers, operators,
+//!  outsiders ────────────────────┐
 //!  bucket-only workers ──────────┤   each a process with a `Life`: it may be killed or paused at any await
 //!  coordinators ◀─ network ─▶ workers
 //!  collectors ───────────────────┤
@@ -30,6 +31,8 @@ mod store;
 mod world;
 
 mod nodes;
+mod operators;
+mod outsiders;
 mod rows;
 mod work;
 

@@ -1,14 +1,16 @@
 //! The oracle's own account of a table, from the journal's events and the objects in the store.
 
+mod contents;
+mod leaving;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::Bytes;
 use serde_json::Value;
 
 use crate::oracle::At;
-use crate::rows::{self, Known};
-use crate::store::Version;
 
 /// Stores tell when something was written in whole seconds, so that a length of time is known to a second at best.
 const STAMP_MS: u64 = 1_000;
@@ -46,6 +48,23 @@ pub(crate) struct Lease {
     pub(crate) watcher: String,
 }
 
+/// What a committed job did.
+#[derive(Clone, Debug)]
+pub(crate) struct Commit {
+    /// What it replaced, as it was planned.
+    pub(crate) inputs: Vec<(String, Option<Live>)>,
+    pub(crate) outputs: Vec<String>,
+    pub(crate) undone: bool,
+}
+
+/// A version of a data object, and when it was written first.
+#[derive(Clone, Debug)]
+struct Content {
+    tag: String,
+    bytes: Bytes,
+    at: Duration,
+}
+
 /// A reader's promise.
 #[derive(Clone, Debug)]
 pub(crate) struct Pin {
@@ -66,17 +85,25 @@ pub(crate) struct Model {
     pub(crate) jobs: BTreeMap<u64, Job>,
     /// Jobs that are over, and how.
     pub(crate) ended: BTreeMap<u64, String>,
-    /// Each path that was replaced, and by which job.
-    pub(crate) replaced: BTreeMap<String, u64>,
+    /// Each path that was replaced, by which job, and in which version.
+    pub(crate) replaced: BTreeMap<String, (u64, Option<String>)>,
+    /// What each committed job did.
+    pub(crate) commits: BTreeMap<u64, Commit>,
     pub(crate) due: BTreeSet<String>,
     pub(crate) pins: BTreeMap<(u64, u32), Pin>,
-    /// Paths that were ever added, with the entry.
-    pub(crate) added: BTreeMap<String, u64>,
+    /// Versions that were ever added.
+    pub(crate) added: BTreeSet<(String, Option<String>)>,
+    /// Versions that left the table because Baler had no more use for them.
+    pub(crate) spent: BTreeSet<(String, Option<String>)>,
     pub(crate) quarantined: BTreeSet<String>,
     /// Rows that must be there: the newest version of each key.
     pub(crate) expected: BTreeMap<String, u64>,
     /// Every version of every data object that was ever written.
-    contents: BTreeMap<String, Vec<(String, Bytes)>>,
+    contents: BTreeMap<String, Vec<Content>>,
+    /// Versions that somebody outside overwrote or removed, and when.
+    meddled: BTreeMap<(String, String), Duration>,
+    /// Versions that somebody outside put in the place of others.
+    foreign: BTreeSet<(String, String)>,
     /// When the last entry was written.
     pub(crate) last_ms: u64,
     /// How old rows may get, where that is bounded.
@@ -93,12 +120,16 @@ impl Default for Model {
             jobs: BTreeMap::new(),
             ended: BTreeMap::new(),
             replaced: BTreeMap::new(),
+            commits: BTreeMap::new(),
             due: BTreeSet::new(),
             pins: BTreeMap::new(),
-            added: BTreeMap::new(),
+            added: BTreeSet::new(),
+            spent: BTreeSet::new(),
             quarantined: BTreeSet::new(),
             expected: BTreeMap::new(),
             contents: BTreeMap::new(),
+            meddled: BTreeMap::new(),
+            foreign: BTreeSet::new(),
             last_ms: 0,
             retention_ms: None,
         }
@@ -130,26 +161,6 @@ pub(crate) fn job_of(body: &Value) -> Option<u64> {
 }
 
 impl Model {
-    /// The newest version that was ever written under a name, or the one with that tag.
-    pub(crate) fn content(&self, path: &str, tag: Option<&str>) -> Option<&Bytes> {
-        let versions = self.contents.get(path)?;
-        let found = versions
-            .iter()
-            .rev()
-            .find(|(known, _)| tag.is_none_or(|tag| tag == known));
-        found.map(|(_, bytes)| bytes)
-    }
-
-    /// The rows of a file, as they were written.
-    pub(crate) fn rows(&self, path: &str, tag: Option<&str>) -> Option<Vec<Known>> {
-        rows::parse(self.content(path, tag)?)
-    }
-
-    pub(crate) fn wrote(&mut self, path: &str, version: &Version) {
-        let versions = self.contents.entry(path.to_owned()).or_default();
-        versions.push((version.tag.clone(), version.bytes.clone()));
-    }
-
     /// The outputs of all finished ranges of a job.
     pub(crate) fn outputs(&self, job: u64) -> Vec<(String, u64)> {
         let finished = self
@@ -173,44 +184,6 @@ impl Model {
         })
     }
 
-    fn swap(&mut self, id: u64) {
-        let outputs = self.outputs(id);
-        let Some(job) = self.jobs.get(&id) else {
-            return;
-        };
-        let partition = job.partition.clone();
-        let newest = job.planned.iter().map(|file| file.as_ref()?.newest_ms);
-        let newest_ms = newest.max().flatten();
-        for input in job.inputs.clone() {
-            self.live.remove(&input);
-            self.replaced.insert(input, id);
-        }
-        for (path, bytes) in outputs {
-            let partition = partition.clone();
-            let live = Live {
-                tag: None,
-                bytes,
-                partition,
-                newest_ms,
-            };
-            self.live.insert(path, live);
-        }
-    }
-
-    fn lose(&mut self, paths: &[String]) {
-        for path in paths {
-            let Some(file) = self.live.remove(path) else {
-                continue;
-            };
-            let rows = self.rows(path, file.tag.as_deref()).unwrap_or_default();
-            for (key, version, _) in rows {
-                if self.expected.get(&key) == Some(&version) {
-                    self.expected.remove(&key);
-                }
-            }
-        }
-    }
-
     fn end(&mut self, body: &Value, how: &str) {
         if let Some(id) = body["job"].as_u64() {
             self.jobs.remove(&id);
@@ -223,7 +196,8 @@ impl Model {
         match at.kind {
             "TableCreated" => self.retention_ms = body["spec"]["retention"].as_u64(),
             "FilesAdded" => self.add(at),
-            "FilesLost" | "FilesExpired" => self.lose(&paths_of(&body["paths"])),
+            "FilesLost" => self.lose(&paths_of(&body["paths"])),
+            "FilesExpired" => self.expire(&paths_of(&body["paths"])),
             "FilesQuarantined" => {
                 let files = body["files"].as_array().into_iter().flatten();
                 self.quarantined.extend(files.map(|file| path_of(&file["path"])));
@@ -304,6 +278,7 @@ impl Model {
                 }
                 self.end(body, "committed");
             }
+            "JobUndone" => self.undo(body["job"].as_u64().unwrap_or(0)),
             "JobCancelled" => self.end(body, "cancelled"),
             "JobFailed" => self.end(body, "failed"),
             "DeletionDue" => self.due.extend(paths_of(&body["paths"])),
@@ -344,12 +319,12 @@ impl Model {
                 *newest = version.max(*newest);
             }
             let live = Live {
-                tag,
+                tag: tag.clone(),
                 bytes: file["identity"]["bytes"].as_u64().unwrap_or(0),
                 partition: file["partition"].as_str().unwrap_or_default().to_owned(),
                 newest_ms: file["times"]["max"]["unix_ms"].as_i64(),
             };
-            self.added.insert(path.clone(), at.sequence);
+            self.added.insert((path.clone(), tag.clone()));
             self.live.insert(path, live);
         }
     }
@@ -361,9 +336,10 @@ impl Model {
             .last()
             .and_then(|seal| seal["xxh3"].as_str())
             .map(str::to_owned);
-        let shows = Arc::new(self.live.clone());
-        for (_, pin) in self.pins.range_mut((number, 0)..=(number, u32::MAX)) {
-            pin.shows = shows.clone();
+        let mut new = self.pins.range_mut((number, 0)..=(number, u32::MAX)).peekable();
+        if new.peek().is_some() {
+            let shows = Arc::new(self.live.clone());
+            new.for_each(|(_, pin)| pin.shows = shows.clone());
         }
     }
 }

@@ -80,9 +80,9 @@ impl Oracle {
             return;
         }
         match wrote {
-            true => self.model.wrote(path, version),
+            true => self.model.wrote(at, path, version),
             false if by.is_some() => {
-                let wrong = checkers::deletion::removed(&self.model, path);
+                let wrong = checkers::deletion::removed(&self.model, path, &version.tag);
                 wrong.into_iter().for_each(|what| self.found(6, what));
             }
             false => {}

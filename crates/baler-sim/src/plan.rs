@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use baler_core::ids::TableName;
 use baler_core::request::Request;
-use baler_core::table::{Catalog, Leveled, MergeSpec, Policy, Replaced, SizeTiered, TableSpec};
+use baler_core::table::{Catalog, Leveled, MergeSpec, Policy, Replaced, SizeTiered, SortColumn, TableSpec};
 use baler_core::time::Millis;
 
 use crate::dice::Dice;
@@ -43,6 +43,8 @@ pub(crate) struct Plan {
     size_tiered: bool,
     /// Between two misfortunes of a process.
     pub(crate) calm: Duration,
+    /// Files are planned by their keys: jobs over all that overlaps, large enough to be cut.
+    sorted: bool,
 }
 
 impl Plan {
@@ -75,6 +77,7 @@ impl Plan {
             target_bytes: dice.one_of(&[300, 800, 2_000]),
             size_tiered: dice.permille(300),
             calm: seconds(&mut dice, 20, 200),
+            sorted: dice.permille(400),
         }
     }
 
@@ -90,7 +93,13 @@ impl Plan {
                 ..Leveled::default()
             }),
         };
+        let by_key = SortColumn {
+            name: "key".into(),
+            descending: false,
+            nulls_first: false,
+        };
         let merge = MergeSpec {
+            sort: self.sorted.then_some(by_key).into_iter().collect(),
             target_bytes: self.target_bytes,
             format: Some(rows::FORMAT.into()),
             own_rules: vec![rows::NEWEST.into()],

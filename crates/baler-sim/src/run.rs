@@ -137,6 +137,9 @@ fn begin_fleet(birth: &Birth) {
     join(|_| Kind::Writer, "writer", plan.writers);
     join(|_| Kind::Reader, "reader", plan.readers);
     join(|_| Kind::Operator, "operator", u64::from(plan.operator));
+    let mix = &birth.world.mix;
+    let meddled = mix.has(Fault::Overwrite) || mix.has(Fault::Remove);
+    join(|_| Kind::Outsider, "outsider", u64::from(meddled));
     for (kind, name) in fleet {
         let birth = Birth {
             name: name.into(),

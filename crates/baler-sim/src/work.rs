@@ -1,4 +1,4 @@
-//! What is done to the table from outside: files are handed over, versions are read, operators interfere.
+//! What is done with the table by those who use it: files are handed over, and versions are read.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
@@ -7,7 +7,6 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use baler::root::Root;
-use baler::upkeep;
 use baler_core::file::{File, FilePath, KeyRange};
 use baler_core::ids::{Partition, TableName};
 use baler_core::request::{Reply, Request};
@@ -22,7 +21,10 @@ use crate::plan::TABLE;
 use crate::rows::{self, Known};
 use crate::scenarios::Scenario;
 use crate::store::PREFIX;
-use crate::store::objects::Op;
+use crate::store::objects::{Op, tag_of};
+
+/// Where writers put their files.
+pub(crate) const INBOX: &str = "in/";
 
 /// What writers have begun and not been told the end of: it outlives them.
 #[derive(Debug, Default)]
@@ -30,8 +32,10 @@ pub(crate) struct Progress(Mutex<BTreeMap<String, Written>>);
 
 /// A file that is being handed over.
 #[derive(Clone, Debug)]
-struct Written {
-    path: String,
+pub(crate) struct Written {
+    pub(crate) path: String,
+    /// Its version.
+    pub(crate) tag: String,
     partition: String,
     rows: Vec<Known>,
     /// The time of its rows, where the table has a retention.
@@ -44,7 +48,13 @@ impl Progress {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).is_empty()
     }
 
-    fn of(&self, who: &str) -> Option<Written> {
+    /// Whether somebody is handing over a file of this name.
+    pub(crate) fn holds(&self, path: &str) -> bool {
+        let begun = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        begun.values().any(|written| written.path == path)
+    }
+
+    pub(crate) fn of(&self, who: &str) -> Option<Written> {
         self.0
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
@@ -52,7 +62,7 @@ impl Progress {
             .cloned()
     }
 
-    fn begin(&self, who: &str, written: Written) {
+    pub(crate) fn begin(&self, who: &str, written: Written) {
         self.0
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
@@ -81,17 +91,6 @@ pub(crate) async fn writer(birth: Birth) -> Result<()> {
             }
         };
         hand_over(&birth, &root, &written).await?;
-        let wrong = birth
-            .world
-            .look(|oracle, _| checkers::journal::acknowledged(&oracle.model, &written.path));
-        if let Some(what) = wrong {
-            birth.world.look(|oracle, _| oracle.found(4, what));
-        }
-        birth.world.note(format_args!(
-            "{} was told that {} is in the table",
-            birth.life.name, written.path
-        ));
-        birth.progress.end(&birth.name);
         if birth.drain.load(Ordering::Relaxed) {
             root.replica.clone().close().await;
             return Ok(());
@@ -102,6 +101,14 @@ pub(crate) async fn writer(birth: Birth) -> Result<()> {
 
 fn write(birth: &Birth, number: u64, dice: &mut Dice) -> Written {
     let partition = format!("p={}", dice.below(birth.plan.partitions));
+    let path = format!("{INBOX}{partition}/{}-{number}.rows", birth.life.name);
+    let written = put(birth, path, partition, number, dice);
+    birth.progress.begin(&birth.name, written.clone());
+    written
+}
+
+/// Writes a file with rows that nobody has written before, whatever lies there.
+pub(crate) fn put(birth: &Birth, path: String, partition: String, number: u64, dice: &mut Dice) -> Written {
     let mut new = BTreeMap::new();
     for row in 0..dice.between(1, 12) {
         let unique = format!("{}-{number}-{row}", birth.life.name);
@@ -117,26 +124,42 @@ fn write(birth: &Birth, number: u64, dice: &mut Dice) -> Written {
         .into_iter()
         .map(|(key, (version, value))| (key, version, value))
         .collect();
-    let path = format!("in/{partition}/{}-{number}.rows", birth.life.name);
     birth.world.count(|coverage| coverage.rows += rows.len() as u64);
+    let body = rows::file(&rows);
+    let tag = tag_of(&body);
     let put = Op::Put {
         key: format!("{PREFIX}/{path}"),
-        body: rows::file(&rows),
+        body,
         if_absent: false,
     };
     birth.world.carry_out_for(None, &put, "a new file");
     let newest = birth.plan.retention.map(|_| birth.world.now_ms() as i64);
-    let written = Written {
+    Written {
         path,
+        tag,
         partition,
         rows,
         newest,
-    };
-    birth.progress.begin(&birth.name, written.clone());
-    written
+    }
 }
 
-async fn hand_over(birth: &Birth, root: &Root, written: &Written) -> Result<()> {
+/// Tries until the file is known to be in the table.
+pub(crate) async fn hand_over(birth: &Birth, root: &Root, written: &Written) -> Result<()> {
+    insist(birth, root, written).await?;
+    let (path, tag) = (&written.path, &written.tag);
+    birth.world.look(|oracle, _| {
+        let wrong = checkers::journal::acknowledged(&oracle.model, path, tag);
+        wrong.into_iter().for_each(|what| oracle.found(4, what));
+    });
+    birth.world.note(format_args!(
+        "{} was told that {path} is in the table",
+        birth.life.name
+    ));
+    birth.progress.end(&birth.name);
+    Ok(())
+}
+
+async fn insist(birth: &Birth, root: &Root, written: &Written) -> Result<()> {
     loop {
         match offer(root, written).await {
             Ok(Reply::Added(added)) if added.later.is_empty() => return Ok(()),
@@ -226,36 +249,5 @@ async fn read_a_version(birth: &Birth, root: &Root, dice: &mut Dice) -> Result<(
         }
     }
     root.replica.submit(Request::Unpin(pin)).await?;
-    Ok(())
-}
-
-/// Cancels, pauses, resumes, and has things tried again.
-pub(crate) async fn operator(birth: Birth) -> Result<()> {
-    let root = opening::root(&birth).await?;
-    let mut dice = Dice::new(birth.world.seed, &format!("whims of {}", birth.life.name));
-    while !birth.drain.load(Ordering::Relaxed) {
-        sleep(dice.about(Duration::from_secs(30))).await;
-        if birth.closing.load(Ordering::Relaxed) {
-            continue;
-        }
-        let state = root.replica.catch_up().await?;
-        if birth.plan.retention.is_some() && dice.permille(500) {
-            upkeep::apply_retention(&root, &root.tables(None)?).await?;
-            continue;
-        }
-        let table = TableName::from(TABLE);
-        let jobs: Vec<_> = state.jobs.keys().copied().collect();
-        let request = match dice.below(4) {
-            0 if !jobs.is_empty() => Request::Cancel(dice.one_of(&jobs)),
-            1 => Request::Pause { table: Some(table) },
-            2 => Request::Resume { table: Some(table) },
-            _ => Request::Retry { table, paths: vec![] },
-        };
-        birth
-            .world
-            .note(format_args!("{} wants {request:?}", birth.life.name));
-        root.replica.submit(request).await?;
-    }
-    root.replica.clone().close().await;
     Ok(())
 }

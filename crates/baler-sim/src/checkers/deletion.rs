@@ -33,21 +33,26 @@ pub(super) fn event(model: &Model, at: At<'_>, wrong: &mut Wrong) {
     }
 }
 
-/// Baler removed an object.
-pub(crate) fn removed(model: &Model, path: &str) -> Option<String> {
-    let may = model.due.contains(path);
-    (!may).then(|| format!("{path} was deleted, and is not on the list"))
+/// Baler removed an object. What it did not name itself goes only in a version that it has no more use for.
+pub(crate) fn removed(model: &Model, path: &str, tag: &str) -> Option<String> {
+    if !model.due.contains(path) {
+        return Some(format!("{path} was deleted, and is not on the list"));
+    }
+    let spent = model.spent.contains(&(path.to_owned(), Some(tag.to_owned())));
+    (model.is_input(path) && !spent)
+        .then(|| format!("{path} was deleted in version {tag}, which nobody has merged"))
 }
 
 /// At the end everything in the bucket is live, or Baler's own books.
 pub(crate) fn at_end(model: &Model, objects: &Objects, wrong: &mut Wrong) {
     let below = format!("{PREFIX}/");
-    for (key, _) in objects.below(&below) {
+    for (key, version) in objects.below(&below) {
         let path = &key[below.len()..];
         let books = ["journal", "snapshots", "boundary", "format", "probed", "receipts"];
         let is_book = |path: &str| books.iter().any(|book| path.starts_with(book));
         let known = path.strip_prefix("_baler/").is_some_and(is_book) || model.live.contains_key(path);
-        if !known && !model.quarantined.contains(path) {
+        let outside = model.is_foreign(path, &version.tag);
+        if !known && !outside && !model.quarantined.contains(path) {
             wrong.push((6, format!("{path} is an orphan")));
         }
     }

@@ -34,7 +34,7 @@ pub(crate) fn removed(model: &Model, number: u64) -> Option<String> {
 }
 
 /// Somebody was told that files are in the table.
-pub(crate) fn acknowledged(model: &Model, path: &str) -> Option<String> {
-    let there = model.added.contains_key(path);
+pub(crate) fn acknowledged(model: &Model, path: &str, tag: &str) -> Option<String> {
+    let there = model.added.contains(&(path.to_owned(), Some(tag.to_owned())));
     (!there).then(|| format!("{path} was acknowledged, and no entry adds it"))
 }

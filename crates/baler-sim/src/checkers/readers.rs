@@ -21,6 +21,7 @@ pub(super) fn event(model: &Model, at: At<'_>, wrong: &mut Wrong) {
 
 /// A reader met nothing where a file should be.
 pub(crate) fn missing(model: &Model, pin: (u64, u32), path: &str, now_ms: u64) -> Option<String> {
-    let held = model.pins.get(&pin).is_some_and(|pin| model.is_held(pin, now_ms));
-    held.then(|| format!("{path} is missing, and pin {pin:?} shows it"))
+    let held = model.pins.get(&pin).filter(|pin| model.is_held(pin, now_ms))?;
+    let outside = model.meddled_at(path, held.shows.get(path)).is_some();
+    (!outside).then(|| format!("{path} is missing, and pin {pin:?} shows it"))
 }

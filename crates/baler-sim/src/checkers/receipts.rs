@@ -23,7 +23,8 @@ pub(crate) fn at_end(model: &Model, objects: &Objects, wrong: &mut Wrong) {
             wrong.push((7, format!("{key} is about a job that was not committed")));
         }
         let told = inputs(&version.bytes);
-        let replaced = model.replaced.iter().filter(|(_, by)| **by == job);
+        let commit = model.commits.get(&job);
+        let replaced = commit.into_iter().flat_map(|commit| &commit.inputs);
         let replaced: BTreeSet<String> = replaced.map(|(path, _)| path.clone()).collect();
         if told.as_ref() != Some(&replaced) {
             wrong.push((7, format!("{key} tells of {told:?}, replaced were {replaced:?}")));

@@ -2,7 +2,7 @@
 //! planned.
 
 use super::Wrong;
-use crate::model::{Model, path_of};
+use crate::model::{Job, Live, Model, path_of};
 use crate::oracle::At;
 
 pub(super) fn event(model: &Model, at: At<'_>, wrong: &mut Wrong) {
@@ -11,12 +11,50 @@ pub(super) fn event(model: &Model, at: At<'_>, wrong: &mut Wrong) {
         "FilesAdded" => {
             for file in at.body["files"].as_array().into_iter().flatten() {
                 let path = path_of(&file["path"]);
-                if let Some(job) = model.replaced.get(&path) {
+                let tag = file["identity"]["tag"].as_str();
+                let replaced = model.replaced.get(&path);
+                // Another version under the same name is another file.
+                if let Some((job, _)) = replaced.filter(|(_, old)| old.is_none() || old.as_deref() == tag) {
                     wrong.push((2, format!("{path} was replaced by job {job}, and is live again")));
                 }
             }
         }
+        "JobUndone" => undo(model, at, wrong),
         _ => {}
+    }
+}
+
+/// A committed job can be taken back once, while all that it wrote is live and nothing that it replaced is on its way out.
+fn undo(model: &Model, at: At<'_>, wrong: &mut Wrong) {
+    let id = at.body["job"].as_u64().unwrap_or(0);
+    let Some(commit) = model.commits.get(&id).filter(|commit| !commit.undone) else {
+        wrong.push((7, format!("job {id} is undone, and is not committed")));
+        return;
+    };
+    for path in &commit.outputs {
+        if !model.live.contains_key(path) {
+            wrong.push((
+                2,
+                format!("job {id} is undone, and its output {path} is not live"),
+            ));
+        }
+        if let Some((holder, _)) = model.jobs.iter().find(|(_, job)| job.inputs.contains(path)) {
+            wrong.push((
+                2,
+                format!("job {id} is undone, and job {holder} merges its output {path}"),
+            ));
+        }
+    }
+    for (path, _) in &commit.inputs {
+        if model.live.contains_key(path) {
+            wrong.push((2, format!("job {id} brings back {path}, which is live")));
+        }
+        if model.due.contains(path) {
+            wrong.push((
+                6,
+                format!("job {id} brings back {path}, which is due to be deleted"),
+            ));
+        }
     }
 }
 
@@ -44,12 +82,38 @@ fn commit(model: &Model, at: At<'_>, wrong: &mut Wrong) {
             }
             Some(_) => {}
         }
+        changed_meanwhile(model, id, job, path, planned.as_ref(), wrong);
     }
     let finished = job.finished.len();
     if finished < job.ranges as usize {
         wrong.push((
             1,
             format!("job {id} commits with {finished} of {} ranges", job.ranges),
+        ));
+    }
+}
+
+/// Before a job of one range ends, its inputs are looked at once more, after all outputs are written: whoever overwrote or
+/// removed one before that must have been seen. Of several ranges only the last to be granted looks.
+fn changed_meanwhile(
+    model: &Model,
+    id: u64,
+    job: &Job,
+    path: &str,
+    planned: Option<&Live>,
+    wrong: &mut Wrong,
+) {
+    let outputs = job.finished.values().flatten();
+    let merged = outputs.filter_map(|(output, _)| model.written_at(output)).max();
+    let meddled = model.meddled_at(path, planned);
+    if job.ranges == 1
+        && meddled
+            .zip(merged)
+            .is_some_and(|(meddled, merged)| meddled < merged)
+    {
+        wrong.push((
+            2,
+            format!("job {id} replaces {path}, which was overwritten or removed during the merge"),
         ));
     }
 }

@@ -9,8 +9,10 @@ use crate::oracle::At;
 use crate::store::{Objects, PREFIX};
 
 pub(super) fn event(model: &Model, at: At<'_>, wrong: &mut Wrong) {
-    if at.kind == "FilesExpired" {
-        return expired(model, at, wrong);
+    match at.kind {
+        "FilesExpired" => return expired(model, at, wrong),
+        "FilesLost" => return lost(model, at, wrong),
+        _ => {}
     }
     let committed = at.kind == "JobCommitted";
     let Some(id) = at.body["job"].as_u64().filter(|_| committed) else {
@@ -80,13 +82,27 @@ fn expired(model: &Model, at: At<'_>, wrong: &mut Wrong) {
     }
 }
 
+/// A file is let go only if somebody outside overwrote or removed it.
+fn lost(model: &Model, at: At<'_>, wrong: &mut Wrong) {
+    for path in crate::model::paths_of(&at.body["paths"]) {
+        if model.meddled_at(&path, model.live.get(&path)).is_none() {
+            wrong.push((1, format!("{path} is let go, and nobody has touched it")));
+        }
+    }
+}
+
 /// At the end: the rows of all live files, as they lie in the store, are those that were handed over.
 pub(crate) fn at_end(model: &Model, objects: &Objects, wrong: &mut Wrong) {
     let mut found: BTreeMap<String, u64> = BTreeMap::new();
     for (path, file) in &model.live {
         let version = objects.get(&format!("{PREFIX}/{path}"));
         let whole = version.filter(|version| file.tag.as_ref().is_none_or(|tag| *tag == version.tag));
-        let Some(rows) = whole.and_then(|version| crate::rows::parse(&version.bytes)) else {
+        let rows = match model.meddled_at(path, Some(file)) {
+            // Nobody has had to look at it since somebody outside took it away.
+            Some(_) => model.rows(path, file.tag.as_deref()),
+            None => whole.and_then(|version| crate::rows::parse(&version.bytes)),
+        };
+        let Some(rows) = rows else {
             wrong.push((1, format!("live file {path} is not in the store")));
             continue;
         };

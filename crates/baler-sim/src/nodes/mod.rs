@@ -19,8 +19,8 @@ use std::sync::atomic::AtomicBool;
 
 use crate::life::Life;
 use crate::plan::Plan;
-use crate::work;
 use crate::world::World;
+use crate::{operators, outsiders, work};
 use network::Network;
 
 /// What a process does.
@@ -33,6 +33,7 @@ pub(crate) enum Kind {
     Writer,
     Reader,
     Operator,
+    Outsider,
 }
 
 /// What a process needs to know.
@@ -61,7 +62,8 @@ impl Kind {
             Self::Collector => collecting::collector(birth).await,
             Self::Writer => work::writer(birth).await,
             Self::Reader => work::reader(birth).await,
-            Self::Operator => work::operator(birth).await,
+            Self::Operator => operators::operator(birth).await,
+            Self::Outsider => outsiders::outsider(birth).await,
         }
     }
 }

@@ -349,6 +349,7 @@ impl Objects {
     }
 }
 
-fn tag_of(bytes: &[u8]) -> String {
+/// What the store calls a version.
+pub(crate) fn tag_of(bytes: &[u8]) -> String {
     format!("\"{:032x}\"", xxh3_128(bytes))
 }

@@ -16,3 +16,11 @@ fn a_probe_that_lands_late_on_an_idle_root_is_swept() {
     let outcome = run(17, &Options::default());
     assert_eq!(outcome.violations, []);
 }
+
+/// Found by this seed: where a job was to be cut, an input that somebody had removed was taken for a store that fails, and
+/// the job was tried again for ever.
+#[test]
+fn a_job_whose_input_is_removed_before_it_is_cut_ends() {
+    let outcome = run(42, &Options::default());
+    assert_eq!(outcome.violations, []);
+}

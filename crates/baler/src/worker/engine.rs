@@ -1,6 +1,7 @@
 //! From a grant to a merge and back: inputs opened in the version that was planned, outputs staged under the
 //! attempt's own folder, and errors sorted by who is to blame.
 
+use std::io;
 use std::sync::Arc;
 
 use baler_core::event::Quarantined;
@@ -216,7 +217,14 @@ async fn versions_now(order: &Order) -> Result<Vec<Option<Identity>>, DepotError
 /// An input that is not what it was is nobody's fault, whatever the engine says of it.
 pub(super) async fn blame(order: &Order, error: MergeFault) -> MergeEnd {
     let inputs = &order.grant.job.inputs;
-    if matches!(error, MergeFault::Input { .. } | MergeFault::Read { .. }) {
+    // Where the files can be cut is asked of all inputs at once: what the store says then may be about any of them.
+    let by_store = |source: &io::Error| source.raw_os_error().is_none();
+    let may_be_theirs = match &error {
+        MergeFault::Input { .. } | MergeFault::Read { .. } => true,
+        MergeFault::Node { source, .. } => by_store(source),
+        MergeFault::Cancelled | MergeFault::Spec(_) | MergeFault::Proof(_) => false,
+    };
+    if may_be_theirs {
         let changed: Vec<Quarantined> = match versions_now(order).await {
             Ok(now) => inputs
                 .iter()
@@ -247,7 +255,7 @@ pub(super) async fn blame(order: &Order, error: MergeFault) -> MergeEnd {
             fault(order.site.inbox(), error)
         }
         // The system's own errors carry its number; what a store says comes without.
-        MergeFault::Node { doing, source } if source.raw_os_error().is_none() => {
+        MergeFault::Node { doing, source } if by_store(&source) => {
             fault(&order.site.root, format!("{doing} failed: {source}"))
         }
         MergeFault::Node { doing, source } => {

@@ -1,0 +1,91 @@
+//! How files leave the table and come back: replaced by a job, taken back with it, expired, or lost.
+
+use std::collections::BTreeSet;
+
+use super::{Commit, Live, Model};
+
+impl Model {
+    pub(super) fn swap(&mut self, id: u64) {
+        let outputs = self.outputs(id);
+        let Some(job) = self.jobs.get(&id) else {
+            return;
+        };
+        let inputs: Vec<_> = job.inputs.iter().cloned().zip(job.planned.clone()).collect();
+        let partition = job.partition.clone();
+        let newest = job.planned.iter().map(|file| file.as_ref()?.newest_ms);
+        let newest_ms = newest.max().flatten();
+        for (path, planned) in &inputs {
+            let tag = planned.as_ref().and_then(|file| file.tag.clone());
+            self.leave(path, id, tag);
+        }
+        let commit = Commit {
+            inputs,
+            outputs: outputs.iter().map(|(path, _)| path.clone()).collect(),
+            undone: false,
+        };
+        self.commits.insert(id, commit);
+        for (path, bytes) in outputs {
+            let partition = partition.clone();
+            let live = Live {
+                tag: None,
+                bytes,
+                partition,
+                newest_ms,
+            };
+            self.live.insert(path, live);
+        }
+    }
+
+    fn leave(&mut self, path: &str, by: u64, tag: Option<String>) {
+        self.live.remove(path);
+        self.spent.insert((path.to_owned(), tag.clone()));
+        self.replaced.insert(path.to_owned(), (by, tag));
+    }
+
+    /// A committed job is taken back: its outputs go, its inputs are what they were.
+    pub(super) fn undo(&mut self, id: u64) {
+        let Some(commit) = self.commits.get_mut(&id) else {
+            return;
+        };
+        commit.undone = true;
+        let commit = commit.clone();
+        for path in &commit.outputs {
+            self.leave(path, id, None);
+        }
+        for (path, planned) in commit.inputs {
+            self.replaced.remove(&path);
+            if let Some(file) = planned {
+                self.spent.remove(&(path.clone(), file.tag.clone()));
+                self.live.insert(path, file);
+            }
+        }
+    }
+
+    /// Files leave the table with their rows. Older rows with the same keys count again.
+    pub(super) fn lose(&mut self, paths: &[String]) {
+        for path in paths {
+            let Some(file) = self.live.remove(path) else {
+                continue;
+            };
+            let rows = self.rows(path, file.tag.as_deref()).unwrap_or_default();
+            let lost: BTreeSet<String> = rows.into_iter().map(|(key, _, _)| key).collect();
+            self.expected.retain(|key, _| !lost.contains(key));
+            let left = self.live.iter();
+            let left = left.filter_map(|(path, file)| self.rows(path, file.tag.as_deref()));
+            for (key, version, _) in left.flatten().collect::<Vec<_>>() {
+                if lost.contains(&key) {
+                    let newest = self.expected.entry(key).or_insert(version);
+                    *newest = version.max(*newest);
+                }
+            }
+        }
+    }
+
+    pub(super) fn expire(&mut self, paths: &[String]) {
+        for path in paths {
+            let tag = self.live.get(path).and_then(|file| file.tag.clone());
+            self.spent.insert((path.clone(), tag));
+        }
+        self.lose(paths);
+    }
+}

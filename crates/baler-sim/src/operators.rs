@@ -1,0 +1,59 @@
+//! Operators: they interfere while all goes on.
+
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use anyhow::Result;
+use baler::root::Root;
+use baler::{undoing, upkeep};
+use baler_core::ids::{JobId, TableName};
+use baler_core::request::Request;
+use tokio::time::sleep;
+
+use crate::dice::Dice;
+use crate::nodes::{Birth, opening};
+use crate::plan::TABLE;
+
+/// Takes jobs back, cancels, pauses, resumes, and has things tried again.
+pub(crate) async fn operator(birth: Birth) -> Result<()> {
+    let root = opening::root(&birth).await?;
+    let mut dice = Dice::new(birth.world.seed, &format!("whims of {}", birth.life.name));
+    while !birth.drain.load(Ordering::Relaxed) {
+        sleep(dice.about(Duration::from_secs(30))).await;
+        if birth.closing.load(Ordering::Relaxed) {
+            continue;
+        }
+        let state = root.replica.catch_up().await?;
+        if birth.plan.retention.is_some() && dice.permille(500) {
+            upkeep::apply_retention(&root, &root.tables(None)?).await?;
+            continue;
+        }
+        let table = TableName::from(TABLE);
+        let jobs: Vec<_> = state.jobs.keys().copied().collect();
+        let committed: Vec<_> = state.committed.keys().copied().collect();
+        if !committed.is_empty() && dice.permille(400) {
+            take_back(&birth, &root, dice.one_of(&committed)).await;
+            continue;
+        }
+        let request = match dice.below(4) {
+            0 if !jobs.is_empty() => Request::Cancel(dice.one_of(&jobs)),
+            1 => Request::Pause { table: Some(table) },
+            2 => Request::Resume { table: Some(table) },
+            _ => Request::Retry { table, paths: vec![] },
+        };
+        birth
+            .world
+            .note(format_args!("{} wants {request:?}", birth.life.name));
+        root.replica.submit(request).await?;
+    }
+    root.replica.clone().close().await;
+    Ok(())
+}
+
+/// What is refused stays as it is.
+async fn take_back(birth: &Birth, root: &Root, job: JobId) {
+    let undone = undoing::undo(root, job).await;
+    birth
+        .world
+        .note(format_args!("{} undoes {job}: {undone:?}", birth.life.name));
+}
