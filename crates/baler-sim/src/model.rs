@@ -40,6 +40,9 @@ pub(crate) struct Job {
     pub(crate) released: Vec<(String, String)>,
 }
 
+/// A lease that was ever granted: its job, range and token.
+pub(crate) type Grant = (u64, String, (u64, u32));
+
 /// A lease that is held.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Lease {
@@ -83,6 +86,8 @@ pub(crate) struct Model {
     pub(crate) boundaries: BTreeSet<u64>,
     pub(crate) live: BTreeMap<String, Live>,
     pub(crate) jobs: BTreeMap<u64, Job>,
+    /// When leases ended.
+    pub(crate) leases_ended: BTreeMap<Grant, u64>,
     /// Jobs that are over, and how.
     pub(crate) ended: BTreeMap<u64, String>,
     /// Each path that was replaced, by which job, and in which version.
@@ -118,6 +123,7 @@ impl Default for Model {
             boundaries: BTreeSet::new(),
             live: BTreeMap::new(),
             jobs: BTreeMap::new(),
+            leases_ended: BTreeMap::new(),
             ended: BTreeMap::new(),
             replaced: BTreeMap::new(),
             commits: BTreeMap::new(),
@@ -193,6 +199,7 @@ impl Model {
 
     pub(crate) fn apply(&mut self, now_ms: u64, at: At<'_>) {
         let body = at.body;
+        self.note_ended(now_ms, at);
         match at.kind {
             "TableCreated" => self.retention_ms = body["spec"]["retention"].as_u64(),
             "FilesAdded" => self.add(at),
@@ -302,6 +309,23 @@ impl Model {
             }
             _ => {}
         }
+    }
+
+    /// Leases end with their range, or with their job.
+    fn note_ended(&mut self, now_ms: u64, at: At<'_>) {
+        let range = match at.kind {
+            "RangeReleased" => Some(range_of(&at.body["attempt"]["range"])),
+            "RangeFinished" => Some(range_of(&at.body["range"])),
+            "JobCommitted" | "JobCancelled" | "JobFailed" => None,
+            _ => return,
+        };
+        let Some((id, job)) = job_of(at.body).and_then(|id| Some((id, self.jobs.get(&id)?))) else {
+            return;
+        };
+        let ended = job.leases.iter();
+        let ended = ended.filter(|(known, _)| range.as_ref().is_none_or(|range| range == *known));
+        let ended = ended.map(|(range, lease)| ((id, range.clone(), lease.token), now_ms));
+        self.leases_ended.extend(ended);
     }
 
     fn with_job(&mut self, body: &Value, change: impl FnOnce(&mut Job)) {

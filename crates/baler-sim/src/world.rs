@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
+use crate::checkers::clocks::only_clocks;
 use crate::coverage::Coverage;
 use crate::dice::Dice;
 use crate::faults::{Fault, Mix};
@@ -23,6 +24,8 @@ const EPOCH_MS: u64 = 1_800_000_000_000;
 pub(crate) struct World {
     pub(crate) seed: u64,
     pub(crate) mix: Mix,
+    /// Whether data takes as long as a lease may, in a world in which nothing fails.
+    slow_data: bool,
     began: Instant,
     inside: Mutex<Inside>,
 }
@@ -54,9 +57,11 @@ impl fmt::Debug for World {
 
 impl World {
     pub(crate) fn new(seed: u64, mix: Mix, readable: bool) -> Arc<Self> {
+        let slow_data = only_clocks(&mix) && Dice::new(seed, "slow data").permille(500);
         Arc::new(Self {
             seed,
             mix,
+            slow_data,
             began: Instant::now(),
             inside: Mutex::new(Inside {
                 objects: Objects::default(),
@@ -173,6 +178,15 @@ impl World {
     pub(crate) fn latency(&self) -> Duration {
         let inside = &mut *self.inside();
         Duration::from_millis(2) + inside.dice.about(Duration::from_millis(8))
+    }
+
+    /// How long a file takes on its way, beside what each request takes.
+    pub(crate) fn data_latency(&self) -> Duration {
+        let inside = &mut *self.inside();
+        match self.slow_data && inside.faulty {
+            true => inside.dice.about(Duration::from_secs(10)),
+            false => Duration::ZERO,
+        }
     }
 
     /// Seconds, sometimes minutes.

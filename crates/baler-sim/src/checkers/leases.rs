@@ -1,5 +1,9 @@
 //! Guarantee 3: at most one live lease for a file and key range, and a result counts only under the token of that lease.
 
+use std::time::Duration;
+
+use serde_json::Value;
+
 use super::Wrong;
 use crate::model::{Model, paths_of, range_of, token_of};
 use crate::oracle::At;
@@ -59,3 +63,25 @@ fn counts(model: &Model, at: At<'_>, range: &str, token: (u64, u32), wrong: &mut
         wrong.push((3, format!("a result of {token:?} counts, but {held:?} is held")));
     }
 }
+
+/// A watcher told a worker which of its leases are held. It may know of an end too late, but not by more than a lease time:
+/// without a sign of life of its own it says nothing, and with one it has read what happened before.
+pub(crate) fn told(model: &Model, now_ms: u64, lease: Duration, asked: &[u8], answer: &[u8]) -> Vec<String> {
+    let parsed = |bytes| serde_json::from_slice::<Value>(bytes).unwrap_or_default();
+    let (asked, answer) = (parsed(asked), parsed(answer));
+    let leases = asked["leases"].as_array().into_iter().flatten();
+    let verdicts = answer["verdicts"].as_array().into_iter().flatten();
+    let kept = leases.zip(verdicts).filter(|(_, verdict)| **verdict == "kept");
+    let wrong = kept.filter_map(|(shown, _)| {
+        let attempt = &shown[0];
+        let job = attempt["job"].as_u64()?;
+        let grant = (job, range_of(&attempt["range"]), token_of(&attempt["token"]));
+        let since_ms = now_ms - model.leases_ended.get(&grant)?;
+        let late = since_ms > lease.as_millis() as u64 + LATE_MS;
+        late.then(|| format!("a worker is told that it holds {grant:?}, which ended {since_ms} ms ago"))
+    });
+    wrong.collect()
+}
+
+/// What reading and answering take.
+const LATE_MS: u64 = 1_000;

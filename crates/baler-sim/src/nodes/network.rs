@@ -17,6 +17,7 @@ use tokio::time::{sleep, timeout};
 use tower::ServiceExt;
 
 use super::Birth;
+use crate::checkers;
 use crate::faults::Fault;
 use crate::life::Life;
 use crate::scenarios::Scenario;
@@ -62,6 +63,7 @@ pub(crate) struct Link {
     from: Arc<Life>,
     to: usize,
     name: Arc<str>,
+    lease: Duration,
 }
 
 /// A message on its way.
@@ -79,6 +81,7 @@ impl Link {
             from: birth.life.clone(),
             to,
             name: format!("coordinator {to}").into(),
+            lease: birth.plan.lease,
         }
     }
 
@@ -130,6 +133,8 @@ impl Link {
             self.from.name, message.path, life.name
         ));
         let (done, answer) = oneshot::channel();
+        let (world, lease, asked) = (self.world.clone(), self.lease, message.body.clone());
+        let renews = message.path.ends_with("/renew");
         let handling = async move {
             let method = if message.body.is_some() { "POST" } else { "GET" };
             let request = Request::builder().method(method).uri(message.path);
@@ -137,6 +142,13 @@ impl Link {
             let answer = router.oneshot(request?).await.ok()?;
             let status = answer.status().as_u16();
             let body = axum::body::to_bytes(answer.into_body(), usize::MAX).await.ok()?;
+            if renews && status == 200 {
+                let (now, asked) = (world.now_ms(), asked.unwrap_or_default());
+                world.look(|oracle, _| {
+                    let wrong = checkers::leases::told(&oracle.model, now, lease, &asked, &body);
+                    wrong.into_iter().for_each(|what| oracle.found(3, what));
+                });
+            }
             let _nobody_waits = done.send((status, body));
             Some(())
         };

@@ -83,6 +83,16 @@ impl Op {
         matches!(self, Self::Put { key, if_absent: true, .. } if key.contains("/_baler/journal/"))
     }
 
+    /// Whether it brings a file of the table there or back.
+    pub(crate) fn is_data(&self) -> bool {
+        match self {
+            Self::Get { key, head, .. } => !head && !key.contains("/_baler/"),
+            Self::Put { key, .. } => !key.contains("/_baler/"),
+            Self::PutPart { .. } => true,
+            _ => false,
+        }
+    }
+
     /// Whether it is a step of an upload in parts.
     pub(crate) fn is_multipart(&self) -> bool {
         matches!(

@@ -113,6 +113,9 @@ impl Wire {
             stale: matches!(op, Op::List { .. }) && world.strikes_often(Fault::StaleList),
             body: Body::Whole,
         };
+        if op.is_data() {
+            fate.there += world.data_latency();
+        }
         if world.strikes(Fault::Slow) {
             fate.there = world.long_latency();
         }
