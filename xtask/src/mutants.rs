@@ -25,6 +25,7 @@ const WALKS: &str = "crates/baler-core/src/decide/tests/walk/planted.rs";
 /// Bugs that walks do not meet: the package, what cargo is told beside, and the test that must fail.
 const TESTS: &[Hunt] = &[
     in_core("AddsWhatIsDue", "due_paths_cannot_be_added_or_pinned"),
+    in_core("UndoesWhatIsDue", "what_is_due_does_not_come_back"),
     in_core(
         "GraceBeginsEarly",
         "a_duration_begins_never_before_its_entry_was_written",
@@ -53,6 +54,10 @@ const TESTS: &[Hunt] = &[
     in_journal(
         "GroupOnOneState",
         "object_log_in_memory::requests_that_wait_share_an_append_and_are_decided_in_order",
+    ),
+    in_journal(
+        "AnswersFromMemory",
+        "object_log_in_memory::a_refusal_is_given_only_on_a_state_caught_up_after_the_request_came",
     ),
     in_journal(
         "ResumeSkipsBatch",
@@ -162,7 +167,8 @@ fn all(workspace: &Workspace) -> Result<()> {
     Ok(())
 }
 
-fn one(workspace: &Workspace, mutant: &str) -> Result<()> {
+/// Plants this one, and fails unless it is found.
+pub(crate) fn one(workspace: &Workspace, mutant: &str) -> Result<()> {
     if found_by_walks(workspace)?.iter().any(|name| name == mutant) {
         return test(workspace, WALK_HUNT, Some(mutant));
     }

@@ -101,6 +101,10 @@ fn hunt_all(names: &str, args: &Args) -> bool {
     std::panic::set_hook(Box::new(|_panic| {}));
     let mut all_found = true;
     for mutant in chosen {
+        if let Some(why) = mutant.not_simulated() {
+            println!("{}: not here: {why}", mutant.name());
+            continue;
+        }
         match baler_sim::hunt(mutant, args.from, args.seeds, args.threads) {
             Some(found) => println!(
                 "{}: found after {} seeds: guarantee {} does not hold: {}",

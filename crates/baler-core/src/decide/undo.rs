@@ -170,7 +170,7 @@ fn check_input(state: &State, table: &Table, job: JobId, index: usize, input: &F
         return refused(format!("another file is called {path} now"));
     }
     match state.kept(job, index, input) {
-        Some((_, garbage)) if garbage.stage != Stage::Due => Ok(()),
+        Some((_, garbage)) if garbage.stage != Stage::Due || crate::planted!(UndoesWhatIsDue) => Ok(()),
         Some(_) => refused(format!("{path} is about to be deleted")),
         None if table.consumed.get(path) == Some(&input.identity) => Ok(()),
         None => refused(match &table.spec.replaced {

@@ -2,6 +2,23 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+impl Mutant {
+    /// Why a simulated fleet does not meet it, where that is so: a walk or a test that `cargo xtask mutants` knows finds it.
+    pub fn not_simulated(self) -> Option<&'static str> {
+        match self {
+            Self::InputsGoBeforePublished | Self::UnpublishedIsLetGo => {
+                Some("the simulated table is native, and publishes nothing")
+            }
+            Self::TombstoneDroppedEarly => Some("the simulated rows know no tombstones"),
+            Self::WrongTieBreak => Some("no two simulated rows have one key and version"),
+            Self::PinsWhatIsGone => Some("simulated readers pin the present only"),
+            Self::TokenAtLeast => Some("no simulated process shows a token that it was not given"),
+            Self::AnswersFromMemory => Some("whoever is refused asks again, there and here"),
+            _ => None,
+        }
+    }
+}
+
 /// Names the bug that a process begins with, so that any test can be run with it.
 pub const VARIABLE: &str = "BALER_MUTANT";
 
@@ -81,6 +98,7 @@ mutants! {
     NoBoundaryCheck, 4, "A writer that filled a slot does not ask whether the slot is retired.";
     ReaderIgnoresBoundary, 4, "A replica that read entries does not ask whether they are retired.";
     GroupOnOneState, 3, "Requests of a group are decided on one state, not each after those before it.";
+    AnswersFromMemory, 4, "A refusal is given on whatever state is known, without looking for a later one.";
     ResumeSkipsBatch, 4, "The first entry after a snapshot is skipped.";
 
     // Leases.
@@ -114,6 +132,7 @@ mutants! {
     FinishedIsLeftover, 6, "A finished range is taken for a leftover of its attempt.";
     SweepsWhatIsLive, 6, "The collector does not know which outputs the table shows.";
     DeletesByName, 6, "What others named is deleted in whatever version it is.";
+    UndoesWhatIsDue, 6, "An undo brings files back that are on a deletion list.";
     GraceBeginsEarly, 5, "A duration begins before the entry that began it was written.";
 
     // Whole processes.

@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+use baler_core::planted;
 use baler_core::request::{Reply, Request};
 use baler_core::state::State;
 use baler_core::time::StoreTime;
@@ -155,7 +156,7 @@ impl Server {
         while !waiting.is_empty() {
             let parent_time = self.parent_time().await?;
             let mut draft = Draft::decide(&self.state, parent_time, waiting.iter().map(|w| &*w.request));
-            if draft.is_empty() && !caught_up {
+            if draft.is_empty() && !caught_up && !planted!(AnswersFromMemory) {
                 self.catch_up().await?;
                 caught_up = true;
                 continue;

@@ -26,6 +26,9 @@ pub(super) async fn delete_all(
         let depot = depot.clone();
         async move {
             match &deletion.original {
+                Some(original) if baler_core::planted!(DeletesByName) => {
+                    delete_by_name(&depot, &original.path).await
+                }
                 Some(original) if !is_own_name(&deletion.path, journal) => {
                     delete_version(&depot, original, &deletion).await
                 }
