@@ -96,6 +96,37 @@ impl Attempt {
     }
 }
 
+/// The attempt that alone writes to the folder in which this lies, as the names of folder and file say.
+pub fn writer_of(journal: JournalId, path: &FilePath) -> Option<Attempt> {
+    let folder = path.folder();
+    let below = |parent: &str| folder.strip_prefix(parent)?.strip_prefix("/staging/");
+    let written = || {
+        let name = OutputName::parse(path.name()).filter(|name| name.journal == journal)?;
+        let (_, own) = folder.rsplit_once('/')?;
+        (own == name.attempt.folder_name()).then_some(name.attempt)
+    };
+    let attempt = below(BALER_FOLDER).and_then(parse_folder).or_else(written);
+    attempt.filter(|_| path.place == Place::Root)
+}
+
+/// `<job>-<range>-<token>`.
+fn parse_folder(name: &str) -> Option<Attempt> {
+    let mut parts = name.split('-');
+    let attempt = parse_attempt(&mut parts)?;
+    parts.next().is_none().then_some(attempt)
+}
+
+fn parse_attempt<'a>(parts: &mut impl Iterator<Item = &'a str>) -> Option<Attempt> {
+    let job = JobId(number(parts.next()?)?);
+    let range = RangeId::Keys(number(parts.next()?)?.try_into().ok()?);
+    let (sequence, index) = parts.next()?.split_once('.')?;
+    let token = Token {
+        sequence: Sequence(number(sequence)?),
+        index: number(index)?.try_into().ok()?,
+    };
+    Some(Attempt { job, range, token })
+}
+
 /// In a directory, a name followed by `#` and a number is a write that was cut off.
 fn without_cut(name: &str) -> &str {
     match name.rsplit_once('#') {
@@ -178,17 +209,11 @@ impl OutputName {
         let (name, format) = name.rsplit_once('.')?;
         let mut parts = name.strip_prefix("baler-")?.split('-');
         let journal = parts.next()?.parse().ok()?;
-        let job = JobId(number(parts.next()?)?);
-        let range = RangeId::Keys(number(parts.next()?)?.try_into().ok()?);
-        let (sequence, index) = parts.next()?.split_once('.')?;
-        let token = Token {
-            sequence: Sequence(number(sequence)?),
-            index: number(index)?.try_into().ok()?,
-        };
+        let attempt = parse_attempt(&mut parts)?;
         let part = number(parts.next()?)?.try_into().ok()?;
         let parsed = Self {
             journal,
-            attempt: Attempt { job, range, token },
+            attempt,
             part,
         };
         (parts.next().is_none() && is_format_name(format)).then_some(parsed)
@@ -250,6 +275,28 @@ mod tests {
                 part: 7
             }
         );
+    }
+
+    #[test]
+    fn a_folder_of_an_attempts_own_says_whose_it_is() {
+        let (journal, table) = (JournalId(0xabc), TableName::from("events"));
+        let written = attempt().native_output(journal, &table, MergeSpec::PARQUET, 7);
+        assert_eq!(writer_of(journal, &written), Some(attempt()));
+        assert_eq!(writer_of(journal, &attempt().staged(1)), Some(attempt()));
+        assert_eq!(writer_of(JournalId(1), &written), None, "another journal's");
+        for path in [
+            "mine/staging/12-0-45.3/1.staged".to_owned(),
+            "_baler/staging/12-0-45.3.1/1.staged".to_owned(),
+            "tables/events/12-0-45.3/mine.parquet".to_owned(),
+            format!("tables/events/12-0-45.4/{}", written.name()),
+            written.name().to_owned(),
+        ] {
+            assert_eq!(
+                writer_of(journal, &FilePath::in_root(path.clone())),
+                None,
+                "{path}"
+            );
+        }
     }
 
     #[test]

@@ -194,6 +194,7 @@ async fn look_in(birth: &Birth, root: &Arc<Root>, watch: &Arc<Watch>) -> Result<
     collector::find_late_writes(root).await?;
     collector::collect(root, Grace::Kept).await?;
     collector::sweep_probes(root, Grace::Kept).await?;
+    collector::end_late_uploads(root).await?;
     let state = root.replica.catch_up().await?;
     let scope = Scope {
         formats: Formats::Only([crate::rows::FORMAT.into()].into()),
@@ -210,12 +211,12 @@ async fn look_in(birth: &Birth, root: &Arc<Root>, watch: &Arc<Watch>) -> Result<
     let poll = Request::Poll(desk.ask(room, scope));
     let wanted = root.would_decide(&poll);
     let idle = state.jobs.is_empty() && wanted.is_empty();
-    // Probes that land late are swept once they are old.
-    let probes = birth.world.look(|_, objects| {
+    // Probes that land late are swept once they are old, and uploads once they are seen.
+    let late = birth.world.look(|_, objects| {
         let below = format!("{PREFIX}/_baler/probe/");
-        objects.below(&below).count()
+        objects.below(&below).count() + objects.open_uploads().count()
     });
-    let clean = state.garbage.is_empty() && state.leftovers.is_empty() && probes == 0;
+    let clean = state.garbage.is_empty() && state.leftovers.is_empty() && late == 0;
     birth.world.note(format_args!(
         "founder sees {} jobs, {} garbage, {} leftovers, all handed over: {}, wanted: {wanted:?}",
         state.jobs.len(),

@@ -14,6 +14,13 @@ impl Mutant {
             Self::PinsWhatIsGone => Some("simulated readers pin the present only"),
             Self::TokenAtLeast => Some("no simulated process shows a token that it was not given"),
             Self::AnswersFromMemory => Some("whoever is refused asks again, there and here"),
+            Self::DeathSeenLate => Some("how soon a death is seen is not among the guarantees"),
+            Self::DeathsForgotten => Some("no simulated file kills its worker"),
+            Self::RoutesIgnored | Self::EvenShares => {
+                Some("simulated workers take everything, and have room for it")
+            }
+            Self::StormNotHeeded => Some("a simulated store has no limit that requests could exceed"),
+            Self::CacheUnchecked => Some("simulated workers have no cache"),
             _ => None,
         }
     }

@@ -24,3 +24,10 @@ fn a_job_whose_input_is_removed_before_it_is_cut_ends() {
     let outcome = run(42, &Options::default());
     assert_eq!(outcome.violations, []);
 }
+
+/// Found by this seed: an upload in parts that began after its attempt was swept for the last time stayed for ever.
+#[test]
+fn an_upload_that_begins_after_its_attempt_was_forgotten_is_ended() {
+    let outcome = run(491, &Options::default());
+    assert_eq!(outcome.violations, []);
+}

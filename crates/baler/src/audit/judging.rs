@@ -180,7 +180,7 @@ fn output(state: &State, attempt: &Attempt) -> (Kind, String) {
 }
 
 /// Whether a job that has not ended counts on what this attempt wrote, or may yet.
-fn is_under_way(state: &State, attempt: &Attempt) -> bool {
+pub(crate) fn is_under_way(state: &State, attempt: &Attempt) -> bool {
     let works = |job: &Job| {
         let leased = job.leases().any(|(_, lease)| lease.token == attempt.token);
         leased

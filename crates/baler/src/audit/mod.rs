@@ -9,6 +9,8 @@
 
 mod judging;
 
+pub(crate) use judging::is_under_way;
+
 use std::collections::BTreeMap;
 
 use anyhow::Result;

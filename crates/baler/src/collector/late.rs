@@ -1,16 +1,18 @@
-//! What nothing in the state leads to any more: outputs that an attempt wrote long after it had ended, and objects of probes
-//! whose process died. Finding them takes a listing, so that only `gc --full` looks for them.
+//! What nothing in the state leads to any more: outputs that an attempt wrote and uploads that it began long after it had ended,
+//! and objects of probes whose process died. Finding them takes a listing, so that only `gc --full` looks for them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::Result;
 use baler_core::file::FilePath;
 use baler_core::ids::TableName;
-use baler_core::names::TABLES_FOLDER;
+use baler_core::names::{TABLES_FOLDER, writer_of};
 use baler_core::request::{Grace, Request};
 use baler_core::state::State;
+use baler_journal::store::StoreError;
 use futures::StreamExt;
 
+use crate::audit;
 use crate::depot::{Depot, Found, Namer, is_left_over};
 use crate::root::Root;
 
@@ -70,6 +72,44 @@ fn by_table(state: &State, paths: Vec<FilePath>) -> BTreeMap<TableName, Vec<File
         }
     }
     sorted
+}
+
+/// Ends uploads in parts that were begun so late that their attempt was forgotten already: nothing that is swept leads to them.
+/// Answers with how many. What is under way, as the state says after they were listed, is left alone.
+pub async fn end_late_uploads(root: &Root) -> Result<u64> {
+    let Depot::Bucket(bucket) = &root.site.root else {
+        return Ok(0);
+    };
+    let bucket = bucket.bucket();
+    let open = match bucket.open_uploads().await {
+        Ok(open) => open.unwrap_or_default(),
+        // It will not be otherwise the next time: a lifecycle rule of the bucket must do it.
+        Err(error @ (StoreError::Denied { .. } | StoreError::Unsupported { .. })) => {
+            tracing::warn!("unfinished uploads may be left: {error}");
+            return Ok(0);
+        }
+        Err(error) => return Err(error.into()),
+    };
+    if open.is_empty() {
+        return Ok(0);
+    }
+    let state = root.replica.catch_up().await?;
+    let open = open.into_iter().map(FilePath::in_root);
+    let late = open.filter(|path| is_of_an_ended_attempt(&state, path));
+    let folders: BTreeSet<String> = late.map(|path| path.folder().to_owned()).collect();
+    let mut ended = 0;
+    for folder in folders {
+        ended += bucket.abort_uploads(&folder).await?;
+    }
+    Ok(ended)
+}
+
+/// A token that is later than the state may be at work.
+fn is_of_an_ended_attempt(state: &State, path: &FilePath) -> bool {
+    let attempt = state.journal.and_then(|journal| writer_of(journal, path));
+    attempt.is_some_and(|attempt| {
+        attempt.token.sequence <= state.sequence && !audit::is_under_way(state, &attempt)
+    })
 }
 
 /// In a bucket every name costs a request, so that only `--full` looks for what dead probes left.

@@ -46,6 +46,7 @@ async fn collect(args: &GcArgs) -> Result<ExitCode> {
     collected.deleted += tidy_folder(&root)?;
     if args.full {
         collected.deleted += collector::sweep_probes(&root, grace).await?;
+        collected.deleted += collector::end_late_uploads(&root).await?;
     }
     root.replica.clone().close().await;
     match args.json {
