@@ -53,8 +53,8 @@ pub(crate) fn run(args: &[String]) -> Result<()> {
     let cargo = [
         "test",
         "--locked",
-        "--package",
-        "baler",
+        // All of it, as everywhere: a part would be built with other features, and again.
+        "--workspace",
         "--test",
         "it",
         "--",
