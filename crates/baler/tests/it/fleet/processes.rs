@@ -210,8 +210,8 @@ pub(crate) fn wait_until(what: &str, mut so: impl FnMut() -> bool) {
             began.elapsed() < Duration::from_secs(90),
             "never came true: {what}"
         );
-        let (shortest, longest) = (Duration::from_millis(30), Duration::from_millis(250));
-        thread::sleep((2 * looked.elapsed()).clamp(shortest, longest));
+        let (shortest, longest) = (Duration::from_millis(30), Duration::from_millis(100));
+        thread::sleep(looked.elapsed().clamp(shortest, longest));
     }
 }
 

@@ -31,13 +31,14 @@ fn a_coordinator_tells_how_far_its_workers_are_and_how_long_they_still_take() {
     let mut seen = Value::Null;
     wait_until("the time left is known", || {
         // It is made to sleep most of the time, so that there is something to see.
-        worker.send(Signal::STOP);
-        thread::sleep(Duration::from_millis(150));
         worker.send(Signal::CONT);
+        thread::sleep(Duration::from_millis(80));
+        worker.send(Signal::STOP);
         seen = fleet.scene.baler(&["status", &serve.url, "--json"]).json();
         assert_eq!(seen["recent"].as_array().unwrap().len(), 0, "too late: {seen}");
         seen["leases"][0]["seconds_left"].is_number()
     });
+    worker.send(Signal::CONT);
     let lease = &seen["leases"][0];
     let number = |name: &str| {
         lease[name]
