@@ -6,6 +6,7 @@ use super::forms::KeyColumn;
 use super::merge::{PROBE_ROWS, Pace, RUN_ROWS_GALLOPED, Typed};
 use super::place::Lane;
 use super::runs::Order;
+use super::tags::Tags;
 use crate::error::MergeError;
 use std::cmp::Ordering;
 
@@ -18,26 +19,27 @@ impl<C: KeyColumn> Typed<'_, C> {
         let Some(counts) = self.next_chunk(rows_max)? else {
             return self.by_runs(order, rows_max.min(PROBE_ROWS));
         };
+        let form = Tags::of(&self.lanes, &counts);
         self.cascade.clear();
         for (number, rows) in &counts {
             let lane = &self.lanes[*number as usize];
             let heads = lane.block.as_ref().map_or(&[][..], |block| block.keys.heads());
             let keys = &heads[lane.at..lane.at + rows];
-            self.cascade.push(*number, keys);
+            self.cascade.push(keys, form.next(lane, *number, *rows));
         }
-        let (keys, lanes) = self.cascade.merge();
-        let rows = lanes.len();
+        let (keys, tags) = self.cascade.merge();
+        let rows = tags.len();
         if !C::EXACT {
             self.rows_at.clear();
             self.rows_at.extend(self.lanes.iter().map(|lane| lane.at));
-            settle_ties(&self.lanes, &mut self.rows_at, keys, lanes);
+            settle_ties(&self.lanes, &mut self.rows_at, form, (keys, tags));
         }
         let runs = match &mut self.judge {
-            None => push_kept(order, lanes),
+            None => push_kept(order, form, tags),
             Some(judge) => {
                 self.rows_at.clear();
                 self.rows_at.extend(self.lanes.iter().map(|lane| lane.at));
-                judge_chunk(judge, order, &self.lanes, &mut self.rows_at, (keys, lanes))
+                judge_chunk(judge, order, &self.lanes, &mut self.rows_at, (form, keys, tags))
             }
         };
         for (number, rows) in counts {
@@ -75,12 +77,12 @@ impl<C: KeyColumn> Typed<'_, C> {
 fn settle_ties<C: KeyColumn>(
     lanes: &[Lane<'_, C>],
     rows_at: &mut [usize],
-    heads: &[C::Head],
-    numbers: &mut [u32],
+    form: Tags,
+    (heads, tags): (&[C::Head], &mut [u64]),
 ) {
-    let compare = |(lane, row): &(u32, usize), (other, other_row): &(u32, usize)| match (
-        &lanes[*lane as usize].block,
-        &lanes[*other as usize].block,
+    let compare = |(tag, row): &(u64, usize), (other, other_row): &(u64, usize)| match (
+        &lanes[form.lane(*tag) as usize].block,
+        &lanes[form.lane(*other) as usize].block,
     ) {
         (Some(a), Some(b)) => {
             let (head, other_head) = (a.keys.head(*row), b.keys.head(*other_row));
@@ -88,25 +90,26 @@ fn settle_ties<C: KeyColumn>(
         }
         _ => Ordering::Equal,
     };
-    let mut tied: Vec<(u32, usize)> = Vec::new();
-    let mut numbers = numbers;
+    let mut tied: Vec<(u64, usize)> = Vec::new();
+    let mut tags = tags;
     for stretch in heads.chunk_by(|a, b| a == b) {
-        let (these, rest) = numbers.split_at_mut(stretch.len());
-        numbers = rest;
-        if let [number] = these {
-            rows_at[*number as usize] += 1;
+        let (these, rest) = tags.split_at_mut(stretch.len());
+        tags = rest;
+        if let [tag] = these {
+            rows_at[form.lane(*tag) as usize] += 1;
             continue;
         }
         tied.clear();
-        for number in &*these {
-            tied.push((*number, rows_at[*number as usize]));
-            rows_at[*number as usize] += 1;
+        for tag in &*these {
+            let at = &mut rows_at[form.lane(*tag) as usize];
+            tied.push((*tag, *at));
+            *at += 1;
         }
         // Stable, so that equal keys stay in lane order. Versions of one key are in order already.
         if !tied.is_sorted_by(|a, b| compare(a, b).is_le()) {
             tied.sort_by(compare);
-            for (number, (lane, _)) in these.iter_mut().zip(&tied) {
-                *number = *lane;
+            for (place, (tag, _)) in these.iter_mut().zip(&tied) {
+                *place = *tag;
             }
         }
     }

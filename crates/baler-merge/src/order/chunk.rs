@@ -5,7 +5,9 @@ use super::gallop::gallop;
 use super::judge::Judge;
 use super::place::{Block, Lane};
 use super::runs::Order;
+use super::tags::Tags;
 use std::cmp::Ordering;
+use std::ops::Range;
 
 /// Rows of a chunk: small enough for the cache.
 const CHUNK_ROWS: usize = 16 << 10;
@@ -110,11 +112,11 @@ pub(super) fn next_chunk<C: KeyColumn>(
     })
 }
 
-/// Appends rows of these lanes; says how many runs they make.
-pub(super) fn push_kept(order: &mut Order, lanes: &[u32]) -> usize {
-    let stretches = lanes.chunk_by(|a, b| a == b);
+/// Appends rows with these tags; says how many runs they make.
+pub(super) fn push_kept(order: &mut Order, form: Tags, tags: &[u64]) -> usize {
+    let stretches = tags.chunk_by(|a, b| a == b);
     stretches
-        .map(|stretch| order.push(stretch[0], stretch.len(), true))
+        .map(|stretch| order.push(form.lane(stretch[0]), stretch.len(), true))
         .count()
 }
 
@@ -124,41 +126,75 @@ pub(super) fn judge_chunk<C: KeyColumn>(
     order: &mut Order,
     lanes: &[Lane<'_, C>],
     rows_at: &mut [usize],
-    (keys, numbers): (&[C::Head], &[u32]),
+    (form, keys, tags): (Tags, &[C::Head], &[u64]),
 ) -> usize {
+    let whole = whole_keys(keys, judge.mask);
     let (mut runs, mut last_lane) = (0, u32::MAX);
     let mut same = false;
-    for (row, (key, number)) in keys.iter().zip(numbers).enumerate() {
-        let at = rows_at[*number as usize];
-        rows_at[*number as usize] += 1;
-        runs += usize::from(*number != last_lane);
-        last_lane = *number;
+    // The newest so far of a key that is whole, and its run.
+    let mut newest = (0, 0);
+    let (mut rows_judged, mut keys_judged) = (0, 0);
+    order.reserve(keys.len());
+    for (row, (key, tag)) in keys.iter().zip(tags).enumerate() {
+        let number = form.lane(*tag);
+        let at = rows_at[number as usize];
+        rows_at[number as usize] += 1;
+        runs += usize::from(number != last_lane);
+        last_lane = number;
         let (first, same_before) = (row == 0, same);
         let next = keys.get(row + 1);
         same = next.is_some_and(|next| key.agrees(*next, judge.mask));
         if !C::EXACT && same {
-            let next_at = (numbers[row + 1], rows_at[numbers[row + 1] as usize]);
-            same = same_group(lanes, (*number, at), next_at, judge.mask);
+            let next_lane = form.lane(tags[row + 1]);
+            let next_at = (next_lane, rows_at[next_lane as usize]);
+            same = same_group(lanes, (number, at), next_at, judge.mask);
+        }
+        if form.dated && whole.contains(&row) {
+            // Counted in the end, because to go on with a number at once takes longer than all the rest.
+            rows_judged += 1;
+            if same_before && *tag < newest.0 {
+                order.append(number, false);
+                continue;
+            }
+            match same_before {
+                true => order.let_go(newest.1),
+                false => keys_judged += 1,
+            }
+            newest = (*tag, order.append(number, true));
+            continue;
         }
         if !first && !same_before && !same && next.is_some() {
             // Neighbours have other keys: no version needs to be looked at.
-            order.push(*number, 1, true);
+            order.push(number, 1, true);
             continue;
         }
         let Some(Block {
             keys,
             ages: Some(ages),
-        }) = &lanes[*number as usize].block
+        }) = &lanes[number as usize].block
         else {
             continue;
         };
         if same_before || first && judge.goes_on(keys, at) {
-            judge.rival(order, *number, ages, at);
+            judge.rival(order, number, ages, at);
         } else {
-            judge.begin(order, *number, keys, ages, at);
+            judge.begin(order, number, keys, ages, at);
         }
     }
+    order.count(rows_judged, keys_judged);
     runs
+}
+
+/// The rows of a chunk whose keys begin and end in it for certain: neither the first key, which may have begun before, nor the last,
+/// which may go on.
+fn whole_keys<W: Word>(keys: &[W], mask: W) -> Range<usize> {
+    let agree = |a: &W, b: &W| a.agrees(*b, mask);
+    let (Some(first), Some(last)) = (keys.first(), keys.last()) else {
+        return 0..0;
+    };
+    let begun = keys.iter().take_while(|key| agree(key, first)).count();
+    let open = keys.iter().rev().take_while(|key| agree(key, last)).count();
+    begun..keys.len() - open
 }
 
 /// Whether two rows of lanes have the same rule's key.

@@ -45,6 +45,15 @@ impl Ages {
         }
     }
 
+    /// The versions, if they are all that tells rows of a lane apart, beside their order in it, and fit into 64 bits.
+    pub(super) fn short(&self) -> Option<&ScalarBuffer<u64>> {
+        match (&self.versions, &self.ordinals) {
+            (Keys::Short(versions), None) => Some(versions),
+            _ => None,
+        }
+    }
+
+    #[inline]
     pub(super) fn age(&self, lane: u32, row: usize) -> Age {
         Age {
             version: self.versions.value(row),
@@ -54,12 +63,14 @@ impl Ages {
     }
 
     /// Whether a row is newer than one that was seen.
+    #[inline]
     pub(super) fn is_newer(&self, lane: u32, row: usize, seen: &Age) -> bool {
         let by_version = self.versions.against(row, &seen.version);
         let by_place = || (lane, self.ordinal(row)).cmp(&(seen.lane, seen.ordinal));
         by_version.then_with(by_place).is_gt()
     }
 
+    #[inline]
     fn ordinal(&self, row: usize) -> u64 {
         match &self.ordinals {
             Some(ordinals) => ordinals[row],

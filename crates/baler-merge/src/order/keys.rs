@@ -46,6 +46,7 @@ impl Keys {
     }
 
     /// How a row compares with a key that was kept. Keys of another layout are less: no proof holds for them.
+    #[inline]
     pub(super) fn against(&self, row: usize, kept: &KeyValue) -> Ordering {
         match (self, kept) {
             (Keys::Short(keys), KeyValue::Short(kept)) => keys[row].cmp(kept),
@@ -56,6 +57,7 @@ impl Keys {
     }
 
     /// One of them, to keep.
+    #[inline]
     pub(super) fn value(&self, row: usize) -> KeyValue {
         match self {
             Keys::Short(keys) => KeyValue::Short(keys[row]),

@@ -6,7 +6,7 @@
 //! lanes look ahead of their blocks; where blocks are so short that chunks hardly begin, because lanes are many, the tree goes on for a while.
 //!
 //! Memory: a block of each lane, plus for the window eight bytes a run, so at most eight a row, plus for a chunk
-//! `2 × rows × (bytes of a key + 4)` for at most `max(32 Ki, 64 × lanes)` rows.
+//! `2 × rows × (bytes of a key + 8)` for at most `max(32 Ki, 64 × lanes)` rows.
 
 use super::cascade::Cascade;
 use super::forms::{KeyColumn, Packed};

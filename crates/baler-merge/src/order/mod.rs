@@ -11,7 +11,7 @@
 //! Each window takes the next rows of each lane, all of them, in lane order: an order says "three rows of lane 7, one of lane 2"
 //! and needs no row numbers. Modules in reading order: keys (`keys`, `forms`, `beginning`, `headed`, `observe`, `layout`, `field`, `pack`, `parts`,
 //! `visit`), lanes (`lanes`), the result (`runs`), the merge (`merge`, `place`, `by_runs`, `tree`, `by_chunks`, `chunk`, `cascade`,
-//! `judge`), its proof (`verify`), and the cutting of jobs (`ranges`).
+//! `tags`, `judge`), its proof (`verify`), and the cutting of jobs (`ranges`).
 
 mod beginning;
 mod field;
@@ -35,6 +35,7 @@ mod gallop;
 mod judge;
 mod merge;
 mod place;
+mod tags;
 mod tree;
 
 mod verify;

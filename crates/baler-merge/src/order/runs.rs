@@ -57,6 +57,11 @@ impl Order {
         self.kept
     }
 
+    /// So many rows are about to be appended, perhaps one by one.
+    pub(super) fn reserve(&mut self, rows: usize) {
+        self.runs.reserve(rows);
+    }
+
     /// Appends rows; they join the run before if it is of the same lane and fate.
     pub(crate) fn push(&mut self, lane: u32, rows: usize, kept: bool) {
         self.rows += rows;
@@ -75,6 +80,23 @@ impl Order {
             self.runs.push(Run::new(lane, some as u32, kept));
             rows -= some;
         }
+    }
+
+    /// Appends a row as a run of its own, which the caller counts; says where its run is.
+    pub(super) fn append(&mut self, lane: u32, kept: bool) -> usize {
+        self.runs.push(Run::new(lane, 1, kept));
+        self.runs.len() - 1
+    }
+
+    /// Drops a row that was appended so.
+    pub(super) fn let_go(&mut self, run: usize) {
+        self.runs[run].rows = 1 | DROPPED;
+    }
+
+    /// Counts rows that were appended so.
+    pub(super) fn count(&mut self, rows: usize, kept: usize) {
+        self.rows += rows;
+        self.kept += kept;
     }
 
     /// Appends a kept row whose fate may change; says where its run is. It joins no other run.

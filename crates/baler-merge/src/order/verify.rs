@@ -11,6 +11,7 @@ use super::lanes::KeyLane;
 use super::layout::{Layout, Mask};
 use super::runs::{Order, Run};
 use crate::error::MergeError;
+use arrow::buffer::ScalarBuffer;
 
 /// Follows the windows of one merge.
 pub(crate) struct Verifier<'a>(Form<'a>);
@@ -63,10 +64,18 @@ struct Typed<'a, C: KeyColumn> {
     judged: Option<C::Kept>,
 }
 
+/// What is asked for every row fits into one line of the cache, because rows come from all lanes by turns.
 struct Lane<'a, C> {
-    source: Box<dyn KeyLane + 'a>,
-    block: Option<(C, Option<Ages>)>,
+    keys: Option<C>,
     at: usize,
+    /// Versions that are all there is to compare.
+    versions: Option<ScalarBuffer<u64>>,
+    rest: Box<Rest<'a>>,
+}
+
+struct Rest<'a> {
+    source: Box<dyn KeyLane + 'a>,
+    ages: Option<Ages>,
     rows_before: u64,
 }
 
@@ -74,17 +83,28 @@ struct Lane<'a, C> {
 struct Group<K> {
     key: K,
     rows_kept: usize,
-    newest: Age,
+    newest: Newest,
     newest_kept: bool,
+}
+
+/// What rows of one key are compared by.
+enum Newest {
+    /// Version and lane; within a lane later rows are newer.
+    Short(u64, u32),
+    Age(Age),
 }
 
 impl<'a, C: KeyColumn> Typed<'a, C> {
     fn new(lanes: Vec<Box<dyn KeyLane + 'a>>, mask: Option<C::Head>) -> Self {
         let lanes = lanes.into_iter().map(|source| Lane {
-            source,
-            block: None,
+            keys: None,
             at: 0,
-            rows_before: 0,
+            versions: None,
+            rest: Box::new(Rest {
+                source,
+                ages: None,
+                rows_before: 0,
+            }),
         });
         Self {
             lanes: lanes.collect(),
@@ -107,7 +127,8 @@ impl<'a, C: KeyColumn> Typed<'a, C> {
             }
         }
         if let Some(group) = self.group.take() {
-            self.judged = Some(group.end()?);
+            group.end()?;
+            self.judged = Some(group.key);
         }
         Ok(())
     }
@@ -127,7 +148,7 @@ impl<'a, C: KeyColumn> Typed<'a, C> {
             return wrong("an order names a lane that is not there");
         };
         lane.stand(self.mask.is_some())?;
-        let Some((keys, ages)) = &lane.block else {
+        let Some(keys) = &lane.keys else {
             return wrong("an order takes more rows of a lane than it has");
         };
         let rows = lane.at..keys.len().min(lane.at + rows_max);
@@ -143,24 +164,20 @@ impl<'a, C: KeyColumn> Typed<'a, C> {
             }
             keys.keep(row, &mut self.last_key);
             self.last_lane = run.lane();
-            let (Some(mask), Some(ages)) = (self.mask, ages) else {
+            let Some(mask) = self.mask else {
                 continue;
             };
-            let goes_on = self
-                .group
-                .as_mut()
-                .filter(|group| keys.in_group(row, &group.key, mask));
-            if let Some(group) = goes_on {
-                group.add(run, ages, row);
-                continue;
-            }
-            if let Some(group) = self.group.take() {
+            if let Some(group) = &mut self.group {
+                if keys.in_group(row, &group.key, mask) {
+                    group.add(run, lane, row)?;
+                    continue;
+                }
                 group.end()?;
             }
             let group = Group {
                 key: keys.group(row, mask),
                 rows_kept: usize::from(run.kept()),
-                newest: ages.age(run.lane() as u32, row),
+                newest: lane.newest(run, row)?,
                 newest_kept: run.kept(),
             };
             if self.judged.take().is_some_and(|judged| judged == group.key) {
@@ -173,18 +190,21 @@ impl<'a, C: KeyColumn> Typed<'a, C> {
 }
 
 impl<K> Group<K> {
-    fn add(&mut self, run: Run, ages: &Ages, row: usize) {
+    #[inline]
+    fn add<C: KeyColumn>(&mut self, run: Run, lane: &Lane<'_, C>, row: usize) -> Result<(), MergeError> {
         self.rows_kept += usize::from(run.kept());
-        if ages.is_newer(run.lane() as u32, row, &self.newest) {
-            self.newest = ages.age(run.lane() as u32, row);
+        if lane.is_newer(run, row, &self.newest)? {
+            self.newest = lane.newest(run, row)?;
             self.newest_kept = run.kept();
         }
+        Ok(())
     }
 
     /// The key has no more rows.
-    fn end(self) -> Result<K, MergeError> {
+    #[inline]
+    fn end(&self) -> Result<(), MergeError> {
         match (self.rows_kept, self.newest_kept) {
-            (1, true) => Ok(self.key),
+            (1, true) => Ok(()),
             (0 | 1, _) => wrong("the row kept is not the newest of its key"),
             _ => wrong("two rows of one key were kept"),
         }
@@ -193,18 +213,57 @@ impl<K> Group<K> {
 
 impl<C: KeyColumn> Lane<'_, C> {
     /// Makes sure that there is a row; says whether there is.
+    #[inline]
     fn stand(&mut self, keyed: bool) -> Result<bool, MergeError> {
-        while self.block.as_ref().is_none_or(|(keys, _)| self.at == keys.len()) {
-            self.rows_before += self.block.take().map_or(0, |(keys, _)| keys.len() as u64);
+        match &self.keys {
+            Some(keys) if self.at < keys.len() => Ok(true),
+            _ => self.go_on(keyed),
+        }
+    }
+
+    fn go_on(&mut self, keyed: bool) -> Result<bool, MergeError> {
+        while self.keys.as_ref().is_none_or(|keys| self.at == keys.len()) {
+            let Rest {
+                source,
+                ages,
+                rows_before,
+            } = &mut *self.rest;
+            *rows_before += self.keys.take().map_or(0, |keys| keys.len() as u64);
             self.at = 0;
-            let Some(block) = self.source.next_block()? else {
+            let Some(block) = source.next_block()? else {
                 return Ok(false);
             };
             let keys = C::of(&block.keys).ok_or_else(mixed)?;
-            let ages = keyed.then(|| Ages::new(block.versions, block.ordinals, keys.len(), self.rows_before));
-            self.block = Some((keys, ages.transpose()?));
+            let (versions, ordinals) = (block.versions, block.ordinals);
+            *ages = keyed
+                .then(|| Ages::new(versions, ordinals, keys.len(), *rows_before))
+                .transpose()?;
+            self.versions = ages.as_ref().and_then(Ages::short).cloned();
+            self.keys = Some(keys);
         }
         Ok(true)
+    }
+
+    #[inline]
+    fn newest(&self, run: Run, row: usize) -> Result<Newest, MergeError> {
+        let lane = run.lane() as u32;
+        match (&self.versions, &self.rest.ages) {
+            (Some(versions), _) => Ok(Newest::Short(versions[row], lane)),
+            (None, Some(ages)) => Ok(Newest::Age(ages.age(lane, row))),
+            (None, None) => wrong("rows came without their versions"),
+        }
+    }
+
+    #[inline]
+    fn is_newer(&self, run: Run, row: usize, seen: &Newest) -> Result<bool, MergeError> {
+        let lane = run.lane() as u32;
+        match (&self.versions, seen, &self.rest.ages) {
+            (Some(versions), Newest::Short(version, other), _) => {
+                Ok((versions[row], lane) >= (*version, *other))
+            }
+            (None, Newest::Age(age), Some(ages)) => Ok(ages.is_newer(lane, row, age)),
+            _ => wrong("versions of two forms met in one key"),
+        }
     }
 }
 

@@ -21,9 +21,14 @@ fn order(runs: &Runs) -> Order {
     order
 }
 
-/// What the verifier says to some windows.
+/// What the verifier says to some windows, whether or not rows say where they stood.
 fn verdict(keyed: bool, windows: &[&Runs]) -> String {
-    let job = job(keyed);
+    let said = verdict_on(&job(keyed), windows);
+    assert_eq!(said, verdict_on(&job(keyed).as_they_stood(), windows));
+    said
+}
+
+fn verdict_on(job: &Job, windows: &[&Runs]) -> String {
     let mut verifier = Verifier::new(&job.layout, job.lanes());
     let checked = windows.iter().try_for_each(|runs| verifier.check(&order(runs)));
     match checked.and_then(|()| verifier.finish()) {
