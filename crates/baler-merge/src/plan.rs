@@ -46,7 +46,8 @@ impl Shares {
     pub(crate) fn of(budget: Budget) -> Self {
         let memory = usize::try_from(budget.memory_bytes.max(MEMORY_BYTES_MIN)).unwrap_or(usize::MAX);
         let threads = budget.threads.clamp(1, THREADS_MAX);
-        let eighth = memory / 8;
+        // Some is for what nobody counts: holes between what is, the decoders' and the encoders' own, the program.
+        let eighth = (memory - memory / 6) / 8;
         Self {
             threads,
             held: eighth * 2,

@@ -10,6 +10,7 @@ use baler::settings::Usage;
 use clap::Parser;
 
 fn main() -> ExitCode {
+    baler_heap::settle();
     let cli = Cli::parse();
     start_logging();
     match run(cli) {

@@ -1,12 +1,15 @@
 //! Bytes laid aside: in memory as long as its share lasts, then in files that only grow. Writes to one file wait for each other in
-//! the system, so whoever finds a file in use takes the next: there are as many as there are threads.
+//! the system, so whoever finds a place in use takes the next: there are as many as there are threads.
+//!
+//! What stays in memory is copied into a few large rooms. Blocks of their own, one for each column of each batch, would lie between what comes
+//! and goes, and when the merge is over the allocator could give back little of what they took.
 //!
 //! A file loses its name as soon as it is open, so nothing is left behind however the process ends. What comes back from it
 //! is compared with checksums taken on the way out: a disk that loses or changes bytes is told apart from a defect of Baler, which
 //! the proof at the end would call it.
 
 use crate::error::MergeError;
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
 use std::borrow::Cow;
 use std::fs::{self, File};
 use std::io;
@@ -20,6 +23,11 @@ use xxhash_rust::xxh3::xxh3_64;
 /// A checksum covers so many bytes: a read of few rows reads not much more than them.
 const CHECKED_BYTES: usize = 2 << 10;
 
+/// Rooms are no larger: the rest of one may stay empty. A common allocator maps what is larger than 32 MiB by itself, and unmaps it in the end.
+const ROOM_BYTES_MAX: usize = 64 << 20;
+/// Blocks begin where a number of any width may lie.
+const ALIGNED: usize = 16;
+
 /// Merges that share a directory never share a name.
 static FILES: AtomicU64 = AtomicU64::new(0);
 
@@ -27,13 +35,16 @@ static FILES: AtomicU64 = AtomicU64::new(0);
 pub(crate) struct Scratch {
     directory: PathBuf,
     memory_left: AtomicUsize,
-    spills: Vec<Mutex<Spill>>,
+    room_bytes: usize,
+    places: Vec<Mutex<Place>>,
     spilled: AtomicU64,
 }
 
-/// A file that one thread at a time appends to.
+/// Where one thread at a time lays bytes.
 #[derive(Default)]
-struct Spill {
+struct Place {
+    /// What is left of the last room.
+    room: BytesMut,
     /// Made when it is needed.
     file: Option<Arc<File>>,
     end: u64,
@@ -54,10 +65,12 @@ pub(crate) enum Block {
 impl Scratch {
     /// Keeps up to `memory_bytes` in memory, the rest in `directory`, in a file for each of so many threads.
     pub(crate) fn new(directory: &Path, memory_bytes: usize, threads: usize) -> Self {
+        let threads = threads.max(1);
         Self {
             directory: directory.to_owned(),
             memory_left: AtomicUsize::new(memory_bytes),
-            spills: (0..threads.max(1)).map(|_| Mutex::default()).collect(),
+            room_bytes: (memory_bytes / threads).min(ROOM_BYTES_MAX),
+            places: (0..threads).map(|_| Mutex::default()).collect(),
             spilled: AtomicU64::new(0),
         }
     }
@@ -67,7 +80,7 @@ impl Scratch {
         self.spilled.load(Ordering::Relaxed)
     }
 
-    /// Lays bytes aside. Those that are lent are copied only if they stay in memory.
+    /// Lays bytes aside.
     pub(crate) fn lay<'b>(&self, bytes: impl Into<Cow<'b, [u8]>>) -> Result<Block, MergeError> {
         let bytes = bytes.into();
         let take = |left: usize| left.checked_sub(bytes.len());
@@ -75,18 +88,18 @@ impl Scratch {
             .memory_left
             .fetch_update(Ordering::Relaxed, Ordering::Relaxed, take);
         if fits.is_ok() {
-            return Ok(Block::Memory(bytes.into_owned().into()));
+            return Ok(Block::Memory(self.free_place().keep(&bytes, self.room_bytes)));
         }
         let checks = bytes.chunks(CHECKED_BYTES).map(xxh3_64).collect();
-        let mut spill = self.free_spill();
-        let file = match &spill.file {
+        let mut place = self.free_place();
+        let file = match &place.file {
             Some(file) => Arc::clone(file),
-            None => Arc::clone(spill.file.insert(Arc::new(self.nameless_file()?))),
+            None => Arc::clone(place.file.insert(Arc::new(self.nameless_file()?))),
         };
-        let offset = spill.end;
-        spill.end += bytes.len() as u64;
+        let offset = place.end;
+        place.end += bytes.len() as u64;
         file.write_all_at(&bytes, offset).map_err(laying)?;
-        drop(spill);
+        drop(place);
         self.spilled.fetch_add(bytes.len() as u64, Ordering::Relaxed);
         Ok(Block::File {
             file,
@@ -125,14 +138,14 @@ impl Scratch {
         Ok(Bytes::from(bytes).slice(range.start - start..range.end - start))
     }
 
-    /// The first file that nobody writes to; the first of all if there is none.
-    fn free_spill(&self) -> MutexGuard<'_, Spill> {
-        let free = self.spills.iter().find_map(|spill| match spill.try_lock() {
-            Ok(spill) => Some(spill),
-            Err(TryLockError::Poisoned(spill)) => Some(spill.into_inner()),
+    /// The first place that nobody uses; the first of all if there is none.
+    fn free_place(&self) -> MutexGuard<'_, Place> {
+        let free = self.places.iter().find_map(|place| match place.try_lock() {
+            Ok(place) => Some(place),
+            Err(TryLockError::Poisoned(place)) => Some(place.into_inner()),
             Err(TryLockError::WouldBlock) => None,
         });
-        free.unwrap_or_else(|| self.spills[0].lock().unwrap_or_else(PoisonError::into_inner))
+        free.unwrap_or_else(|| self.places[0].lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     fn nameless_file(&self) -> Result<File, MergeError> {
@@ -148,6 +161,19 @@ impl Scratch {
             .map_err(laying)?;
         fs::remove_file(&path).map_err(laying)?;
         Ok(made)
+    }
+}
+
+impl Place {
+    /// A copy in the room, or in a new one of so many bytes.
+    fn keep(&mut self, bytes: &[u8], room_bytes: usize) -> Bytes {
+        let padded = bytes.len().next_multiple_of(ALIGNED);
+        if self.room.capacity() < padded {
+            self.room = BytesMut::with_capacity(room_bytes.max(padded));
+        }
+        self.room.extend_from_slice(bytes);
+        self.room.resize(padded, 0);
+        self.room.split().freeze().slice(..bytes.len())
     }
 }
 
@@ -210,6 +236,27 @@ mod tests {
     }
 
     #[test]
+    fn blocks_in_memory_lie_side_by_side_and_aligned() {
+        let scratch = Scratch::new(Path::new("no file is needed"), 10_000, 1);
+        let blocks: Vec<Block> = [10, 33, 0, 4_000, 5_957]
+            .map(|bytes| scratch.lay(noise(bytes)).unwrap())
+            .into();
+        let mut ends = Vec::new();
+        for block in &blocks {
+            let Block::Memory(bytes) = block else {
+                panic!("there is room for all");
+            };
+            assert_eq!(bytes, &noise(bytes.len()));
+            assert_eq!(bytes.as_ptr().addr() % ALIGNED, 0);
+            ends.push(bytes.as_ptr().addr() + bytes.len().next_multiple_of(ALIGNED));
+        }
+        let Block::Memory(second) = &blocks[1] else {
+            panic!("there is room for all");
+        };
+        assert_eq!(second.as_ptr().addr(), ends[0], "in one room");
+    }
+
+    #[test]
     fn a_disk_that_changes_a_byte_or_loses_some_is_a_fault_of_the_machine() {
         let directory = tempfile::tempdir().unwrap();
         let scratch = Scratch::new(directory.path(), 0, 1);
@@ -228,7 +275,7 @@ mod tests {
 
     /// Trap: all threads append to one file, and the system has each wait for the others.
     #[test]
-    fn who_finds_a_file_in_use_takes_the_next() {
+    fn who_finds_a_place_in_use_takes_the_next() {
         let directory = tempfile::tempdir().unwrap();
         let scratch = Scratch::new(directory.path(), 0, 2);
         let file_of = |block: &Block| match block {
@@ -236,7 +283,7 @@ mod tests {
             Block::Memory(_) => panic!("no memory was given"),
         };
         let first = scratch.lay(noise(10)).unwrap();
-        let held = scratch.free_spill();
+        let held = scratch.free_place();
         let second = scratch.lay(noise(20)).unwrap();
         drop(held);
         let third = scratch.lay(noise(30)).unwrap();
