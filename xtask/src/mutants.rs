@@ -3,18 +3,18 @@
 use anyhow::{Context, Result, bail, ensure};
 
 use crate::args::{Options, Usage};
+use crate::test::Binary;
 use crate::workspace::Workspace;
-use crate::{process, stores};
+use crate::{process, stores, test};
 
 pub(crate) const HELP: &str = "\
-Usage: cargo xtask mutants [--only NAME] [--five]
+Usage: cargo xtask mutants [--only NAME,…]
 
-Builds the state machine, the journal and the processes with the feature `mutants` of baler-core and plants the bugs of crates/baler-core/src/mutants/list.rs one after another. Random
+Plants the bugs of crates/baler-core/src/mutants/list.rs one after another in the tests as they are built for `cargo xtask test`. Random
 walks over the state machine must find theirs within 2,000 seeds each, and print how many it took; for each bug that a walk cannot
 meet, the test that is named for it must fail. The command fails if one is not found. All of them take minutes.
 
-  --only NAME  this one
-  --five       five of those that walks find, others with each commit";
+  --only NAME,…  these";
 
 /// Names the bug that a process begins with.
 const VARIABLE: &str = "BALER_MUTANT";
@@ -22,9 +22,13 @@ const VARIABLE: &str = "BALER_MUTANT";
 /// The walks, and the list of what they must find.
 const WALKS: &str = "crates/baler-core/src/decide/tests/walk/planted.rs";
 
-/// Bugs that walks do not meet: the package, what cargo is told beside, and the test that must fail.
+/// Bugs that walks do not meet: the test binary, and the test in it that must fail.
 const TESTS: &[Hunt] = &[
     in_core("AddsWhatIsDue", "due_paths_cannot_be_added_or_pinned"),
+    in_core(
+        "PinEndsUnseen",
+        "the_end_of_such_a_pin_is_worth_a_look_at_the_clock",
+    ),
     in_core("UndoesWhatIsDue", "what_is_due_does_not_come_back"),
     in_core(
         "GraceBeginsEarly",
@@ -92,7 +96,7 @@ const TESTS: &[Hunt] = &[
 struct Hunt {
     mutant: &'static str,
     package: &'static str,
-    target: &'static [&'static str],
+    target: &'static str,
     test: &'static str,
 }
 
@@ -100,7 +104,7 @@ const fn in_core(mutant: &'static str, test: &'static str) -> Hunt {
     Hunt {
         mutant,
         package: "baler-core",
-        target: &["--lib"],
+        target: "baler_core",
         test,
     }
 }
@@ -109,7 +113,7 @@ const fn in_journal(mutant: &'static str, test: &'static str) -> Hunt {
     Hunt {
         mutant,
         package: "baler-journal",
-        target: &["--test", "it"],
+        target: "it",
         test,
     }
 }
@@ -118,7 +122,7 @@ const fn in_program(mutant: &'static str, test: &'static str) -> Hunt {
     Hunt {
         mutant,
         package: "baler",
-        target: &["--lib"],
+        target: "baler",
         test,
     }
 }
@@ -128,7 +132,7 @@ const fn in_stories(mutant: &'static str, test: &'static str) -> Hunt {
     Hunt {
         mutant,
         package: "baler",
-        target: &["--test", "it"],
+        target: "it",
         test,
     }
 }
@@ -137,40 +141,39 @@ const fn in_stories(mutant: &'static str, test: &'static str) -> Hunt {
 const WALK_HUNT: Hunt = in_core("", "planted_bugs_of_the_core_are_found");
 
 pub(crate) fn run(args: &[String]) -> Result<()> {
-    let options = Options::parse_with_flags(args, &["only"], &["five"])?;
+    let options = Options::parse(args, &["only"])?;
     let workspace = Workspace::find()?;
     let only: String = options.one("only", String::new())?;
-    match (only.as_str(), options.flag("five")) {
-        ("", true) => five(&workspace),
-        ("", false) => all(&workspace),
-        (name, false) => one(&workspace, name),
-        (_, true) => Err(Usage::new("one or five, not both").into()),
+    let tests = test::build(&workspace)?;
+    match only.as_str() {
+        "" => all(&workspace, &tests),
+        names => {
+            let mut names = names.split(',');
+            names.try_for_each(|name| one(&workspace, &tests, name))
+        }
     }
 }
 
-/// Five of those that walks find, in turn.
-pub(crate) fn five(workspace: &Workspace) -> Result<()> {
-    let names = found_by_walks(workspace)?;
-    let commits: usize = workspace.git(&["rev-list", "--count", "HEAD"])?.trim().parse()?;
-    let first = 5 * commits % names.len();
-    for name in names.iter().cycle().skip(first).take(5) {
-        test(workspace, WALK_HUNT, Some(name))?;
-    }
-    Ok(())
-}
-
-fn all(workspace: &Workspace) -> Result<()> {
-    test(workspace, WALK_HUNT, None)?;
+fn all(workspace: &Workspace, tests: &[Binary]) -> Result<()> {
+    WALK_HUNT.run(workspace, tests, None)?;
     for hunt in TESTS {
-        one(workspace, hunt.mutant)?;
+        one(workspace, tests, hunt.mutant)?;
     }
     Ok(())
 }
 
-/// Plants this one, and fails unless it is found.
-pub(crate) fn one(workspace: &Workspace, mutant: &str) -> Result<()> {
+/// Plants these, and fails unless each is found.
+pub(crate) fn each(workspace: &Workspace, names: &[String]) -> Result<()> {
+    let tests = match names.is_empty() {
+        true => return Ok(()),
+        false => test::build(workspace)?,
+    };
+    names.iter().try_for_each(|name| one(workspace, &tests, name))
+}
+
+fn one(workspace: &Workspace, tests: &[Binary], mutant: &str) -> Result<()> {
     if found_by_walks(workspace)?.iter().any(|name| name == mutant) {
-        return test(workspace, WALK_HUNT, Some(mutant));
+        return WALK_HUNT.run(workspace, tests, Some(mutant));
     }
     let Some(hunt) = TESTS.iter().find(|hunt| hunt.mutant == mutant) else {
         return Err(Usage::new(format!(
@@ -178,8 +181,8 @@ pub(crate) fn one(workspace: &Workspace, mutant: &str) -> Result<()> {
         ))
         .into());
     };
-    test(workspace, *hunt, None)?;
-    if test(workspace, *hunt, Some(mutant)).is_ok() {
+    hunt.run(workspace, tests, None)?;
+    if hunt.run(workspace, tests, Some(mutant)).is_ok() {
         bail!("{mutant} was not found: {} passed with it", hunt.test);
     }
     println!("figure: {mutant}: {} fails with it", hunt.test);
@@ -201,18 +204,28 @@ fn named_in(source: &str) -> Vec<String> {
     names.map(str::to_owned).collect()
 }
 
-/// The feature is asked for here and nowhere else.
-fn test(workspace: &Workspace, hunt: Hunt, mutant: Option<&str>) -> Result<()> {
-    let mut command = workspace.cargo(&["test", "--locked", "--package", hunt.package]);
-    command
-        .args(["--features", "baler-core/mutants"])
-        .args(hunt.target);
-    command.args([hunt.test, "--", "--nocapture"]);
-    command.envs(mutant.map(|mutant| (VARIABLE, mutant)));
-    if hunt.package == "baler" {
-        command.envs(stores::env(workspace)?);
+impl Hunt {
+    /// Runs the test with this bug planted, or with none.
+    fn run(self, workspace: &Workspace, tests: &[Binary], mutant: Option<&str>) -> Result<()> {
+        let of_target = |binary: &&Binary| binary.package == self.package && binary.target == self.target;
+        let mut found = false;
+        for binary in tests.iter().filter(of_target) {
+            let listed = process::output(binary.command().args([self.test, "--list", "--include-ignored"]))?;
+            if !listed.contains(": test") {
+                continue;
+            }
+            found = true;
+            let mut command = binary.command();
+            command.args([self.test, "--include-ignored", "--nocapture"]);
+            command.envs(mutant.map(|mutant| (VARIABLE, mutant)));
+            if self.package == "baler" {
+                command.envs(stores::env(workspace)?);
+            }
+            process::run(&mut command)?;
+        }
+        ensure!(found, "there is no test {}", self.test);
+        Ok(())
     }
-    process::run(&mut command)
 }
 
 #[cfg(test)]

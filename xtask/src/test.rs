@@ -2,10 +2,11 @@
 
 mod binaries;
 
+pub(crate) use binaries::{Binary, build};
+
 use std::process::Command;
 
 use anyhow::Result;
-use binaries::Binary;
 
 use crate::args::Options;
 use crate::interop::{self, Size};
@@ -19,8 +20,8 @@ Usage: cargo xtask test
 
 All tests: the static checks of `verify` and a build; beside them a Python environment under target/tools (DuckDB, pyarrow), object
 stores (SeaweedFS, Azurite), libfaketime and the tests of the checker itself; then all tests of the workspace, the stories of `baler`
-beside those of the other crates, 300 seeds of the simulator, the examples of the library and the interoperability tests. Every step runs even when one before it failed; the last
-line counts them.
+beside those of the other crates, 300 seeds of the simulator, five planted bugs that it must find, others with each commit, the examples
+of the library and the interoperability tests. Every step runs even when one before it failed; the last line counts them.
 
 Environment:
   PYTHON            the interpreter to make environments with (python3)
@@ -61,6 +62,7 @@ pub(crate) fn run(args: &[String]) -> Result<()> {
                 process::run(&mut workspace.cargo(&["test", "--workspace", "--locked", "--doc", "--quiet"]))
             });
             steps.run("simulator", || sim::first_seeds(&workspace));
+            steps.run("five planted bugs", || sim::five_planted(&workspace));
             steps.run("examples", || examples::run(&workspace));
             for shape in Shape::ALL {
                 steps.run(&format!("interoperability: {}", shape.name()), || {

@@ -25,7 +25,8 @@ use serde::{Deserialize, Serialize};
 use crate::file::{FilePath, Identity};
 use crate::ids::{JournalId, PinId, Sequence, TableName};
 use crate::names::Attempt;
-use crate::state::Pin;
+use crate::state::{Pin, State};
+use crate::time::{Millis, StoreTime};
 
 /// An object on its way out. The state files it under the name that will be deleted.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -99,4 +100,34 @@ impl Leftover {
         let written = |journal| self.attempt.may_have_written(journal, &self.table, path);
         self.attempt.may_have_left(path) || journal.is_some_and(written)
     }
+}
+
+/// Whether, by this machine's clock, a grace period is over that the state's time has not seen end. Only then is it
+/// worth an entry to ask the store for the present. When the last entry was written is not in the state yet: it was not
+/// before the state's time.
+pub fn would_be_ripe(state: &State, now: StoreTime) -> bool {
+    let over = |since, table: &_| {
+        let table = state.tables.get(table);
+        let length = table.map_or(Millis(0), |table| table.spec.grace.between_stamps());
+        let began = state.began(since).unwrap_or(state.time);
+        began + length <= now && !state.has_passed(length, since)
+    };
+    let garbage = state
+        .garbage
+        .values()
+        .any(|item| item.stage == Stage::Waiting && over(item.since, &item.table));
+    let swept = |leftover: &Leftover| leftover.swept && over(leftover.since, &leftover.table);
+    // A reader that died leaves a promise that nobody takes back: only the present shows that it is over.
+    let ended = |(pin, promise): (&PinId, &Pin)| {
+        let began = state.began(pin.entry).unwrap_or(state.time);
+        began + promise.lifetime <= now && !state.has_passed(promise.lifetime, pin.entry)
+    };
+    let held = || {
+        let mut garbage = state.garbage.iter();
+        garbage.any(|(path, item)| match crate::planted!(PinEndsUnseen) {
+            true => item.is_pinned(&state.pins),
+            false => state.is_pinned(path, item),
+        })
+    };
+    garbage || state.leftovers.values().any(swept) || (state.pins.iter().any(ended) && held())
 }

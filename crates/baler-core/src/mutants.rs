@@ -1,10 +1,11 @@
 //! Planted bugs. A simulator that finds nothing proves nothing, so each of these is switched on in turn, and must be found.
 //!
-//! They exist only with the feature `mutants`, which nothing but `cargo xtask mutants` asks for: without it `planted!` is the constant
-//! `false`, and the product holds no trace of them. One is chosen for the whole process, at run time.
+//! Debug builds hold them, asleep, so that every build that tests are run on can be asked whether its tests notice. A release
+//! build has none: there `planted!` is the constant `false`, unless the feature `mutants` is on, which nothing but `cargo xtask sim
+//! --mutants` asks for. One is chosen for the whole process, at run time.
 
 /// Whether this bug is planted. At each place it is one word in a condition.
-#[cfg(not(feature = "mutants"))]
+#[cfg(not(any(feature = "mutants", debug_assertions)))]
 #[macro_export]
 macro_rules! planted {
     ($mutant:ident) => {
@@ -13,7 +14,7 @@ macro_rules! planted {
 }
 
 /// Whether this bug is planted. At each place it is one word in a condition.
-#[cfg(feature = "mutants")]
+#[cfg(any(feature = "mutants", debug_assertions))]
 #[macro_export]
 macro_rules! planted {
     ($mutant:ident) => {
@@ -21,8 +22,8 @@ macro_rules! planted {
     };
 }
 
-#[cfg(feature = "mutants")]
+#[cfg(any(feature = "mutants", debug_assertions))]
 mod list;
 
-#[cfg(feature = "mutants")]
+#[cfg(any(feature = "mutants", debug_assertions))]
 pub use list::{Mutant, VARIABLE, choose, chosen_outside, is_chosen};

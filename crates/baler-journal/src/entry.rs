@@ -8,6 +8,7 @@
 //!
 //! Unknown fields are passed over; an unknown kind of event is refused, and so is every kind of damage.
 
+use std::cell::RefCell;
 use std::io::Read;
 
 use baler_core::event::{Batch, Event};
@@ -15,6 +16,7 @@ use baler_core::ids::{JournalId, Sequence};
 use baler_core::time::StoreTime;
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
+use zstd::zstd_safe::{DCtx, ResetDirective};
 
 use crate::checksum::Checksum;
 use crate::error::{JournalError, entry_name};
@@ -178,14 +180,23 @@ impl Entry {
     }
 }
 
+thread_local! {
+    /// To make one takes longer than to read most entries with it.
+    static CONTEXT: RefCell<DCtx<'static>> = RefCell::new(DCtx::create());
+}
+
 fn decompress(sequence: Sequence, bytes: &[u8]) -> Result<Vec<u8>, JournalError> {
     let damaged = |why: String| JournalError::damaged_entry(sequence, why);
     if bytes.is_empty() {
         return Err(damaged("it is empty".to_owned()));
     }
-    let decoder = zstd::Decoder::new(bytes).map_err(|e| damaged(e.to_string()))?;
     let mut text = Vec::new();
-    let read = decoder.take(ENTRY_BYTES_MAX as u64 + 1).read_to_end(&mut text);
+    let read = CONTEXT.with_borrow_mut(|context| {
+        // Whatever it was in the middle of was damaged.
+        let _never_fails = context.reset(ResetDirective::SessionOnly);
+        let decoder = zstd::Decoder::with_context(bytes, context);
+        decoder.take(ENTRY_BYTES_MAX as u64 + 1).read_to_end(&mut text)
+    });
     read.map_err(|e| damaged(format!("it does not decompress: {e}")))?;
     if text.len() > ENTRY_BYTES_MAX {
         return Err(damaged(format!("it is larger than {ENTRY_BYTES_MAX} bytes")));

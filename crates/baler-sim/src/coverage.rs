@@ -18,6 +18,8 @@ pub struct Coverage {
     pub scenarios: BTreeMap<Scenario, u64>,
     /// Simulated time.
     pub simulated: Duration,
+    /// How much of it the whole fleet was switched off.
+    pub dark: Duration,
     /// Requests that reached the store.
     pub requests: u64,
     /// Entries of the journal.
@@ -69,6 +71,7 @@ impl Coverage {
             *self.events.entry(event.clone()).or_default() += count;
         }
         self.simulated += other.simulated;
+        self.dark += other.dark;
         self.requests += other.requests;
         self.entries += other.entries;
         self.belated += other.belated;
@@ -80,10 +83,11 @@ impl Coverage {
 impl fmt::Display for Coverage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let hours = self.simulated.as_secs_f64() / 3_600.0;
+        let dark = self.dark.as_secs_f64() / 3_600.0;
         let faults: u64 = self.faults.values().sum();
         writeln!(
             f,
-            "simulated {hours:.1} hours, {} requests, {} entries, {faults} faults",
+            "simulated {hours:.1} hours, {dark:.1} of them switched off, {} requests, {} entries, {faults} faults",
             self.requests, self.entries
         )?;
         for fault in Fault::ALL {

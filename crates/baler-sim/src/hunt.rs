@@ -9,6 +9,24 @@ use baler_core::mutants::{self, Mutant};
 use crate::oracle::Violation;
 use crate::run::{Options, run};
 
+/// Those that some thirty seeds show within seconds: every test run can afford five of them.
+pub const FOUND_SOON: &[Mutant] = &[
+    Mutant::ReaderIgnoresBoundary,
+    Mutant::GroupOnOneState,
+    Mutant::ResumeSkipsBatch,
+    Mutant::TokenReused,
+    Mutant::HeartbeatByBytes,
+    Mutant::RetryWithoutBudget,
+    Mutant::InputsGoBeforePublished,
+    Mutant::PublishedBeforeCommitted,
+    Mutant::ForgetsConsumed,
+    Mutant::CollectorIgnoresPins,
+    Mutant::SweepsWhatIsLive,
+    Mutant::DeletesByName,
+    Mutant::GraceBeginsEarly,
+    Mutant::AddsWhatIsDue,
+];
+
 /// What showed a planted bug.
 #[derive(Clone, Debug)]
 pub struct Catch {

@@ -30,6 +30,8 @@ mod clock;
 mod store;
 mod world;
 
+mod latecomers;
+mod listers;
 mod nodes;
 mod operators;
 mod outsiders;
@@ -41,15 +43,15 @@ mod model;
 mod oracle;
 
 mod coverage;
-#[cfg(feature = "mutants")]
+#[cfg(any(feature = "mutants", debug_assertions))]
 mod hunt;
 mod scenarios;
 mod shrink;
 
 pub use coverage::Coverage;
 pub use faults::Fault;
-#[cfg(feature = "mutants")]
-pub use hunt::{Catch, hunt};
+#[cfg(any(feature = "mutants", debug_assertions))]
+pub use hunt::{Catch, FOUND_SOON, hunt};
 pub use oracle::Violation;
 pub use run::{Options, Outcome, run};
 pub use scenarios::Scenario;

@@ -12,9 +12,6 @@ use futures::future::BoxFuture;
 use crate::coroutine::{self, Coroutine};
 use crate::dice::Dice;
 
-/// How often a simulated process looks whether it is to end.
-const LOOK_EVERY: Duration = Duration::from_secs(3);
-
 /// A process.
 #[derive(Debug)]
 pub(crate) struct Life {
@@ -23,15 +20,19 @@ pub(crate) struct Life {
     dice: Mutex<Dice>,
     /// How much smaller than real ones its outputs' parts are.
     smaller: usize,
+    /// How often it looks whether there is something to do, at most.
+    look_every: Duration,
     gate: Mutex<(Gate, Vec<Waker>)>,
 }
 
 impl Life {
     pub(crate) fn begin(seed: u64, name: String) -> Arc<Self> {
         let mut parts = Dice::new(seed, "parts");
+        let mut looks = Dice::new(seed, "looks");
         Arc::new(Self {
             dice: Mutex::new(Dice::new(seed, &name)),
             smaller: parts.one_of(&[1, 20_000, 60_000]),
+            look_every: Duration::from_secs(looks.one_of(&[1, 5, 10, 20])),
             gate: Mutex::new((Gate::Open, Vec::new())),
             name,
         })
@@ -91,9 +92,10 @@ impl Host for Life {
         })
     }
 
-    /// Flags that are looked at twenty times a second would be most of what a simulated hour costs.
+    /// Flags that are looked at twenty times a second, and a journal that is read each second, would be most of what a
+    /// simulated hour costs.
     fn look_every(&self, pause: Duration) -> Duration {
-        pause.max(LOOK_EVERY)
+        pause.max(self.look_every)
     }
 
     /// Tiny outputs go in parts too.

@@ -8,6 +8,10 @@ use std::time::Instant;
 
 use baler_sim::{Coverage, Fault, Options, Outcome, run, shrink};
 
+/// A simulated request is little but memory that comes and goes.
+#[global_allocator]
+static MEMORY: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 /// What was asked for.
 struct Args {
     seed: Option<u64>,
@@ -19,6 +23,8 @@ struct Args {
     without: BTreeSet<Fault>,
     /// Planted bugs to hunt, instead of all else.
     mutants: Option<String>,
+    /// Which five of them, where it is five.
+    turn: u64,
 }
 
 const USAGE: &str = "baler-sim [--seeds N] [--from S] [--threads N] [--twice-every N] [--without KIND,…]\n\
@@ -33,6 +39,7 @@ fn parse(mut words: impl Iterator<Item = String>) -> Result<Args, String> {
         twice: 20,
         without: BTreeSet::new(),
         mutants: None,
+        turn: 0,
     };
     while let Some(flag) = words.next() {
         let value = words
@@ -50,6 +57,7 @@ fn parse(mut words: impl Iterator<Item = String>) -> Result<Args, String> {
             "--threads" => args.threads = number()?.max(1),
             "--twice-every" => args.twice = number()?.max(1),
             "--mutants" => args.mutants = Some(value),
+            "--turn" => args.turn = number()?,
             "--without" => {
                 for name in value.split(',') {
                     let fault = Fault::named(name).ok_or_else(|| {
@@ -86,11 +94,12 @@ fn main() -> ExitCode {
 }
 
 /// Plants one bug after another, and says how many seeds each took.
-#[cfg(feature = "mutants")]
+#[cfg(any(feature = "mutants", debug_assertions))]
 fn hunt_all(names: &str, args: &Args) -> bool {
     use baler_core::mutants::Mutant;
     let chosen: Option<Vec<Mutant>> = match names {
         "all" => Some(Mutant::ALL.to_vec()),
+        "five" => Some(five(args.turn)),
         names => names.split(',').map(Mutant::named).collect(),
     };
     let Some(chosen) = chosen else {
@@ -122,7 +131,15 @@ fn hunt_all(names: &str, args: &Args) -> bool {
     all_found
 }
 
-#[cfg(not(feature = "mutants"))]
+/// Five of those that are found soon, others in each turn.
+#[cfg(any(feature = "mutants", debug_assertions))]
+fn five(turn: u64) -> Vec<baler_core::mutants::Mutant> {
+    let soon = baler_sim::FOUND_SOON;
+    let first = (5 * turn) as usize % soon.len();
+    soon.iter().cycle().skip(first).take(5).copied().collect()
+}
+
+#[cfg(not(any(feature = "mutants", debug_assertions)))]
 fn hunt_all(_names: &str, _args: &Args) -> bool {
     eprintln!("this build holds no planted bugs: cargo xtask sim --mutants makes one that does");
     false
@@ -209,6 +226,7 @@ fn figures(sum: &Sum, args: &Args) {
     figure("seeds with a violation", sum.failed.len() as u64);
     figure("seeds run twice", args.seeds.div_ceil(args.twice));
     figure("simulated seconds", coverage.simulated.as_secs());
+    figure("simulated seconds switched off", coverage.dark.as_secs());
     figure("requests", coverage.requests);
     figure("journal entries", coverage.entries);
     figure(

@@ -2,6 +2,7 @@
 
 mod contents;
 mod leaving;
+mod times;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -36,6 +37,10 @@ pub(crate) struct Job {
     pub(crate) ranges: u32,
     pub(crate) leases: BTreeMap<String, Lease>,
     pub(crate) finished: BTreeMap<String, Vec<(String, u64)>>,
+    /// In place: its outputs are in its inputs' place, and not all published yet.
+    pub(crate) compacted: bool,
+    /// What its attempts wrote before it was published, where it is.
+    pub(crate) staged: Vec<String>,
     /// Ranges that were given back, and by whom.
     pub(crate) released: Vec<(String, String)>,
 }
@@ -66,6 +71,10 @@ struct Content {
     tag: String,
     bytes: Bytes,
     at: Duration,
+    /// When it was overwritten or removed.
+    gone: Option<Duration>,
+    /// The process that wrote it, if it is one of Baler's.
+    by: Option<String>,
 }
 
 /// A reader's promise.
@@ -86,6 +95,16 @@ pub(crate) struct Model {
     pub(crate) boundaries: BTreeSet<u64>,
     pub(crate) live: BTreeMap<String, Live>,
     pub(crate) jobs: BTreeMap<u64, Job>,
+    /// Whether the table is a folder that readers list.
+    pub(crate) in_place: bool,
+    /// How long a silent process keeps its leases.
+    pub(crate) lease_ms: u64,
+    /// When each watcher last gave a sign of life.
+    pub(crate) signs: BTreeMap<String, u64>,
+    /// When each path last came into the table, or left it.
+    pub(crate) touched: BTreeMap<String, Duration>,
+    /// The same in the entry that is being read: who asked for what is in it did not know of it.
+    touching: Vec<(String, Duration)>,
     /// When leases ended.
     pub(crate) leases_ended: BTreeMap<Grant, u64>,
     /// Jobs that are over, and how.
@@ -123,6 +142,11 @@ impl Default for Model {
             boundaries: BTreeSet::new(),
             live: BTreeMap::new(),
             jobs: BTreeMap::new(),
+            in_place: false,
+            lease_ms: 0,
+            signs: BTreeMap::new(),
+            touched: BTreeMap::new(),
+            touching: Vec::new(),
             leases_ended: BTreeMap::new(),
             ended: BTreeMap::new(),
             replaced: BTreeMap::new(),
@@ -190,6 +214,14 @@ impl Model {
         })
     }
 
+    fn give_up(&mut self, body: &Value, how: &str) {
+        let id = body["job"].as_u64().unwrap_or(0);
+        if self.jobs.get(&id).is_some_and(|job| job.compacted) {
+            self.swap_back(id);
+        }
+        self.end(body, how);
+    }
+
     fn end(&mut self, body: &Value, how: &str) {
         if let Some(id) = body["job"].as_u64() {
             self.jobs.remove(&id);
@@ -197,9 +229,11 @@ impl Model {
         }
     }
 
-    pub(crate) fn apply(&mut self, now_ms: u64, at: At<'_>) {
+    pub(crate) fn apply(&mut self, at: At<'_>) {
         let body = at.body;
-        self.note_ended(now_ms, at);
+        self.note_ended(at);
+        self.note_signs(at);
+        self.note_touched(at);
         match at.kind {
             "TableCreated" => self.retention_ms = body["spec"]["retention"].as_u64(),
             "FilesAdded" => self.add(at),
@@ -254,8 +288,10 @@ impl Model {
                 let outputs =
                     outputs.map(|output| (path_of(&output["path"]), output["bytes"].as_u64().unwrap_or(0)));
                 let (range, outputs) = (range_of(&body["range"]), outputs.collect());
+                let staged = self.staged_by(body);
                 self.with_job(body, |job| {
                     job.leases.remove(&range);
+                    job.staged.extend(staged);
                     job.finished.insert(range, outputs);
                 });
             }
@@ -279,15 +315,20 @@ impl Model {
                     }
                 }
             }
+            "JobCompacted" => {
+                self.swap(body["job"].as_u64().unwrap_or(0));
+                self.with_job(body, |job| job.compacted = true);
+            }
             "JobCommitted" => {
-                if let Some(id) = body["job"].as_u64() {
+                let id = body["job"].as_u64().unwrap_or(0);
+                if self.jobs.get(&id).is_some_and(|job| !job.compacted) {
                     self.swap(id);
                 }
                 self.end(body, "committed");
             }
             "JobUndone" => self.undo(body["job"].as_u64().unwrap_or(0)),
-            "JobCancelled" => self.end(body, "cancelled"),
-            "JobFailed" => self.end(body, "failed"),
+            "JobCancelled" => self.give_up(body, "cancelled"),
+            "JobFailed" => self.give_up(body, "failed"),
             "DeletionDue" => self.due.extend(paths_of(&body["paths"])),
             "Deleted" | "LeftInPlace" => {
                 for path in paths_of(&body["paths"]) {
@@ -299,7 +340,7 @@ impl Model {
                     // What this entry leads to; filled in at its end.
                     shows: Arc::default(),
                     lifetime_ms: body["lifetime"].as_u64().unwrap_or(0),
-                    since_ms: now_ms,
+                    since_ms: at.now_ms,
                 };
                 self.pins.insert((at.sequence, at.index), pin);
             }
@@ -309,23 +350,6 @@ impl Model {
             }
             _ => {}
         }
-    }
-
-    /// Leases end with their range, or with their job.
-    fn note_ended(&mut self, now_ms: u64, at: At<'_>) {
-        let range = match at.kind {
-            "RangeReleased" => Some(range_of(&at.body["attempt"]["range"])),
-            "RangeFinished" => Some(range_of(&at.body["range"])),
-            "JobCommitted" | "JobCancelled" | "JobFailed" => None,
-            _ => return,
-        };
-        let Some((id, job)) = job_of(at.body).and_then(|id| Some((id, self.jobs.get(&id)?))) else {
-            return;
-        };
-        let ended = job.leases.iter();
-        let ended = ended.filter(|(known, _)| range.as_ref().is_none_or(|range| range == *known));
-        let ended = ended.map(|(range, lease)| ((id, range.clone(), lease.token), now_ms));
-        self.leases_ended.extend(ended);
     }
 
     fn with_job(&mut self, body: &Value, change: impl FnOnce(&mut Job)) {
@@ -356,6 +380,7 @@ impl Model {
     pub(crate) fn ends_entry(&mut self, number: u64, now_ms: u64, lines: &[Value]) {
         self.next = number + 1;
         self.last_ms = now_ms;
+        self.touched.extend(self.touching.drain(..));
         self.seal = lines
             .last()
             .and_then(|seal| seal["xxh3"].as_str())

@@ -19,8 +19,20 @@ pub(crate) async fn operator(birth: Birth) -> Result<()> {
     let root = opening::root(&birth).await?;
     let mut dice = Dice::new(birth.world.seed, &format!("whims of {}", birth.life.name));
     while !birth.drain.load(Ordering::Relaxed) {
-        sleep(dice.about(Duration::from_secs(30))).await;
+        let whim = sleep(dice.about(Duration::from_secs(30)));
+        let too_late = tokio::select! {
+            biased;
+            () = birth.world.something_is_due() => true,
+            () = whim => false,
+        };
         if birth.closing.load(Ordering::Relaxed) {
+            sleep(Duration::from_secs(60)).await;
+            continue;
+        }
+        if too_late {
+            if let Some(job) = leaving(&birth, &mut dice) {
+                take_back(&birth, &root, job).await;
+            }
             continue;
         }
         let state = root.replica.catch_up().await?;
@@ -48,6 +60,17 @@ pub(crate) async fn operator(birth: Birth) -> Result<()> {
     }
     root.replica.clone().close().await;
     Ok(())
+}
+
+/// A job whose inputs are about to be deleted: somebody finds out too late that it should not have been.
+fn leaving(birth: &Birth, dice: &mut Dice) -> Option<JobId> {
+    let jobs: Vec<u64> = birth.world.look(|oracle, _| {
+        let commits = oracle.model.commits.iter().filter(|(_, commit)| !commit.undone);
+        let due = |path: &String| oracle.model.due.contains(path);
+        let leaving = commits.filter(|(_, commit)| commit.inputs.iter().any(|(path, _)| due(path)));
+        leaving.map(|(id, _)| *id).collect()
+    });
+    (!jobs.is_empty()).then(|| JobId(dice.one_of(&jobs)))
 }
 
 /// What is refused stays as it is.

@@ -1,6 +1,7 @@
 //! Those who look on. They see every object that is written and removed, read the journal's entries by themselves, keep
 //! their own account of the table, and check the guarantees after each entry. They share no code with what they check.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use serde_json::Value;
@@ -25,6 +26,8 @@ pub struct Violation {
 pub(crate) struct Oracle {
     pub(crate) model: Model,
     pub(crate) violations: Vec<Violation>,
+    /// How many requests of each process came to nothing in the minute it is.
+    failed: BTreeMap<String, (u64, u64)>,
 }
 
 /// One event, where it stands.
@@ -32,6 +35,9 @@ pub(crate) struct Oracle {
 pub(crate) struct At<'a> {
     pub(crate) sequence: u64,
     pub(crate) index: u32,
+    /// When it reached the store, on the store's clock and counted from the beginning of the run.
+    pub(crate) now_ms: u64,
+    pub(crate) when: Duration,
     pub(crate) kind: &'a str,
     pub(crate) body: &'a Value,
 }
@@ -41,6 +47,19 @@ impl Oracle {
         // The first few say it all; what follows from them is noise.
         if self.violations.len() < 5 {
             self.violations.push(Violation { guarantee, what });
+        }
+    }
+
+    /// A request of a process came to nothing in this minute of the run.
+    pub(crate) fn failed(&mut self, who: &str, minute: u64) {
+        let (last, count) = match self.failed.get_mut(who) {
+            Some(known) => known,
+            None => self.failed.entry(who.to_owned()).or_default(),
+        };
+        *count = if *last == minute { *count + 1 } else { 1 };
+        *last = minute;
+        if let Some(what) = checkers::bounds::failed(who, *count) {
+            self.found(8, what);
         }
     }
 
@@ -80,12 +99,19 @@ impl Oracle {
             return;
         }
         match wrote {
-            true => self.model.wrote(at, path, version),
+            true => {
+                let wrong = checkers::rows::written(&self.model, by, path);
+                wrong.into_iter().for_each(|what| self.found(1, what));
+                self.model.wrote(at, by, path, version);
+            }
             false if by.is_some() => {
                 let wrong = checkers::deletion::removed(&self.model, path, &version.tag);
                 wrong.into_iter().for_each(|what| self.found(6, what));
             }
             false => {}
+        }
+        if !wrote {
+            self.model.is_gone(at, path, &version.tag);
         }
     }
 
@@ -116,20 +142,20 @@ impl Oracle {
             let here = At {
                 sequence: number,
                 index: index as u32,
+                now_ms,
+                when: at,
                 kind,
                 body,
             };
-            trace.note(
-                at,
-                format_args!("  entry {number}.{index} {kind} {}", short(body)),
-            );
+            trace.note(at, format_args!("  entry {number}.{index} {kind}"));
+            trace.explain(at, || format!("    {}", short(body)));
             let mut wrong = Vec::new();
             checkers::event(&self.model, here, &mut wrong);
             for (guarantee, what) in wrong {
                 self.found(guarantee, format!("entry {number}.{index} {kind}: {what}"));
             }
             coverage.saw(&self.model, here);
-            self.model.apply(now_ms, here);
+            self.model.apply(here);
         }
         self.model.ends_entry(number, now_ms, &lines);
     }

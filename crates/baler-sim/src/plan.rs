@@ -8,8 +8,11 @@ use baler_core::request::Request;
 use baler_core::table::{Catalog, Leveled, MergeSpec, Policy, Replaced, SizeTiered, SortColumn, TableSpec};
 use baler_core::time::Millis;
 
+use crate::checkers::clocks::only_clocks;
 use crate::dice::Dice;
+use crate::faults::Mix;
 use crate::rows;
+use crate::work::INBOX;
 
 /// The one table.
 pub(crate) const TABLE: &str = "events";
@@ -26,6 +29,14 @@ pub(crate) struct Plan {
     pub(crate) operator: bool,
     /// How long files are written and faults happen.
     pub(crate) active: Duration,
+    /// When the whole fleet is switched off, and for how long.
+    pub(crate) night: Option<Night>,
+    /// Whether the table is a folder: readers list it, and outputs replace inputs where they lie.
+    pub(crate) in_place: bool,
+    /// Whether faults happen while the root is made, too.
+    pub(crate) rough_start: bool,
+    /// Whether somebody tells of files long after having looked at them.
+    pub(crate) latecomer: bool,
     /// Between two files of a writer.
     pub(crate) pace: Duration,
     pub(crate) lease: Duration,
@@ -47,25 +58,85 @@ pub(crate) struct Plan {
     sorted: bool,
 }
 
+/// A time in which nobody is there, counted from the beginning of the run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Night {
+    pub(crate) from: Duration,
+    pub(crate) until: Duration,
+}
+
+/// How much goes on: between two files of a writer, and how long in all.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Tempo {
+    Brisk,
+    Steady,
+    Slow,
+}
+
+impl Tempo {
+    fn pace_secs(self) -> (u64, u64) {
+        match self {
+            Self::Brisk => (3, 20),
+            Self::Steady => (10, 60),
+            Self::Slow => (60, 240),
+        }
+    }
+
+    fn active_secs(self) -> (u64, u64) {
+        match self {
+            Self::Brisk => (60, 200),
+            Self::Steady => (150, 400),
+            Self::Slow => (400, 1_000),
+        }
+    }
+}
+
 impl Plan {
-    pub(crate) fn draw(seed: u64) -> Self {
+    pub(crate) fn draw(seed: u64, mix: &Mix) -> Self {
         let mut dice = Dice::new(seed, "plan");
         let seconds = |dice: &mut Dice, from, until| Duration::from_secs(dice.between(from, until));
         let coordinators = dice.one_of(&[0, 1, 2]);
+        let workers = dice.between(u64::from(coordinators == 0), 4);
         let keys = dice.permille(400).then(|| dice.between(5, 60));
-        let expires = keys.is_none() && dice.permille(300);
+        let in_place = Dice::new(seed, "catalog").permille(350);
+        let expires = keys.is_none() && dice.permille(300) && !in_place;
         let retention = expires.then(|| seconds(&mut dice, 40, 300));
+        let tempo = dice.one_of(&[
+            Tempo::Brisk,
+            Tempo::Brisk,
+            Tempo::Brisk,
+            Tempo::Steady,
+            Tempo::Steady,
+            Tempo::Slow,
+        ]);
+        let (pace, active) = (tempo.pace_secs(), tempo.active_secs());
+        // What a run costs is what all processes with a replica do together, so where there are many it is short.
+        let busy = (coordinators + workers).max(2) as u32;
+        let active = seconds(&mut dice, active.0, active.1) * 5 / (2 * busy + 2);
+        // Whoever comes back in the morning finds no lease as it was.
+        let night = (dice.permille(250) && !only_clocks(mix)).then(|| {
+            let from = active.mul_f64(dice.fraction());
+            let until = from + seconds(&mut dice, 120, 3_600);
+            Night { from, until }
+        });
         Self {
-            workers: dice.between(u64::from(coordinators == 0), 4),
+            workers,
             coordinators,
+            in_place,
             remote_workers: if coordinators > 0 { dice.between(1, 4) } else { 0 },
+            night,
+            rough_start: dice.permille(150) && !only_clocks(mix),
+            latecomer: dice.permille(300),
             collectors: dice.below(3),
             writers: dice.between(1, 3),
             readers: dice.below(2),
             operator: dice.permille(300),
-            active: seconds(&mut dice, 60, 420),
-            pace: seconds(&mut dice, 4, 30),
-            lease: seconds(&mut dice, 6, 40),
+            active: active + night.map_or(Duration::ZERO, |night| night.until - night.from),
+            pace: seconds(&mut dice, pace.0, pace.1),
+            lease: match dice.below(3) {
+                0 => seconds(&mut dice, 30, 120),
+                _ => seconds(&mut dice, 6, 30),
+            },
             slots: dice.between(1, 3) as usize,
             range_bytes: dice.one_of(&[200, 400, 1 << 20]),
             snapshot_every: dice.one_of(&[3, 5, 10]),
@@ -78,6 +149,23 @@ impl Plan {
             size_tiered: dice.permille(300),
             calm: seconds(&mut dice, 20, 200),
             sorted: dice.permille(400),
+        }
+    }
+
+    /// What its files' names end in.
+    pub(crate) fn format(&self) -> &'static str {
+        match self.in_place {
+            true => MergeSpec::PARQUET,
+            false => rows::FORMAT,
+        }
+    }
+
+    /// The partition of a file that a writer named. In place, folders are partitions.
+    pub(crate) fn partition_of<'a>(&self, path: &'a str) -> &'a str {
+        let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
+        match self.in_place {
+            true => folder,
+            false => folder.strip_prefix(INBOX).unwrap_or_default(),
         }
     }
 
@@ -101,7 +189,7 @@ impl Plan {
         let merge = MergeSpec {
             sort: self.sorted.then_some(by_key).into_iter().collect(),
             target_bytes: self.target_bytes,
-            format: Some(rows::FORMAT.into()),
+            format: (!self.in_place).then(|| rows::FORMAT.into()),
             own_rules: vec![rows::NEWEST.into()],
             row_time: self.retention.map(|_| "time".into()),
             ..MergeSpec::default()
@@ -112,7 +200,11 @@ impl Plan {
             grace: Millis::from_secs(self.grace.as_secs()),
             replaced: Replaced::Delete,
             retention: self.retention.map(|length| Millis::from_secs(length.as_secs())),
-            ..TableSpec::of(Catalog::Native)
+            ..TableSpec::of(if self.in_place {
+                Catalog::InPlace
+            } else {
+                Catalog::Native
+            })
         };
         Request::CreateTable {
             table: TableName::from(TABLE),

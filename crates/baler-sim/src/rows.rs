@@ -14,12 +14,12 @@ use baler_core::job::Span;
 use bytes::Bytes;
 use xxhash_rust::xxh3::{Xxh3Default, xxh3_64};
 
-/// The format's name.
+/// The format's name in a catalog. In a folder there are only files that are called Parquet, and these are called so too.
 pub(crate) const FORMAT: &str = "rows";
 
 /// How the simulated workers merge it.
-pub(crate) fn merge() -> RowMerge {
-    RowMerge::new(TinyRows).with_operator(Newest)
+pub(crate) fn merge(format: &'static str) -> RowMerge {
+    RowMerge::new(TinyRows(format)).with_operator(Newest)
 }
 
 /// A row as the oracle knows it.
@@ -59,7 +59,7 @@ pub(crate) fn file(rows: &[Known]) -> Bytes {
 }
 
 #[derive(Clone, Copy, Debug)]
-struct TinyRows;
+struct TinyRows(&'static str);
 
 fn read_all(input: &Arc<dyn Input>) -> Result<Vec<Known>, RowError> {
     let length = usize::try_from(input.len()).map_err(io::Error::other)?;
@@ -69,7 +69,7 @@ fn read_all(input: &Arc<dyn Input>) -> Result<Vec<Known>, RowError> {
 
 impl RowFormat for TinyRows {
     fn name(&self) -> &str {
-        FORMAT
+        self.0
     }
 
     fn read<'a>(&'a self, input: &'a Arc<dyn Input>, span: &'a Span) -> Result<Rows<'a>, RowError> {

@@ -56,6 +56,9 @@ pub struct Outcome {
 /// How long a healed table may take to come to rest.
 const REST_MAX: Duration = Duration::from_secs(6 * 3_600);
 
+/// How often a root is tried to be made while things go wrong.
+const FOUNDING_TRIES: u32 = 3;
+
 /// Runs a seed.
 pub fn run(seed: u64, options: &Options) -> Outcome {
     let runtime = tokio::runtime::Builder::new_current_thread()
@@ -83,8 +86,16 @@ pub fn run(seed: u64, options: &Options) -> Outcome {
 }
 
 async fn live(world: &Arc<World>) {
-    let plan = Arc::new(Plan::draw(world.seed));
+    let plan = Arc::new(Plan::draw(world.seed, &world.mix));
     world.note(format_args!("{plan:?} {:?}", world.mix));
+    world.look(|oracle, _| {
+        oracle.model.lease_ms = plan.lease.as_millis() as u64;
+        oracle.model.in_place = plan.in_place;
+    });
+    let dark = plan
+        .night
+        .map_or(Duration::ZERO, |night| night.until - night.from);
+    world.count(|coverage| coverage.dark += dark);
     let birth = Birth {
         network: Arc::new(Network::new(plan.coordinators)),
         life: Life::begin(world.seed, "founder".to_owned()),
@@ -95,12 +106,12 @@ async fn live(world: &Arc<World>) {
         world: world.clone(),
         plan,
     };
+    world.set_faulty(birth.plan.rough_start);
     let founding = tokio::spawn(Owned::by(birth.life.clone(), found(birth.clone())));
     let founder = match founding.await {
         Ok(Ok(founder)) => founder,
         failed => {
-            let why = failed.err().map(|error| error.to_string());
-            return world.look(|oracle, _| oracle.found(7, format!("no root could be made: {why:?}")));
+            return world.look(|oracle, _| oracle.found(7, format!("no root could be made: {failed:?}")));
         }
     };
     world.set_faulty(true);
@@ -115,9 +126,21 @@ async fn live(world: &Arc<World>) {
     judge(world, rests.unwrap_or(false));
 }
 
-/// Makes the root and its table while nothing goes wrong.
+/// Makes the root and its table. Whatever fails is tried again, at last while nothing goes wrong.
 async fn found(birth: Birth) -> Result<Arc<Root>> {
-    let root = opening::root(&birth).await?;
+    for _ in 0..FOUNDING_TRIES {
+        match try_to_found(&birth).await {
+            Ok(root) => return Ok(root),
+            Err(error) => birth.world.note(format_args!("founder: {error:#}")),
+        }
+        sleep(Duration::from_secs(10)).await;
+    }
+    birth.world.set_faulty(false);
+    try_to_found(&birth).await
+}
+
+async fn try_to_found(birth: &Birth) -> Result<Arc<Root>> {
+    let root = opening::root(birth).await?;
     let created = Request::CreateJournal(JournalId(host::wide_chance()));
     root.replica.submit(created).await?;
     root.replica.submit(birth.plan.create_table()).await?;
@@ -137,6 +160,8 @@ fn begin_fleet(birth: &Birth) {
     join(|_| Kind::Writer, "writer", plan.writers);
     join(|_| Kind::Reader, "reader", plan.readers);
     join(|_| Kind::Operator, "operator", u64::from(plan.operator));
+    join(|_| Kind::Lister, "lister", u64::from(plan.in_place));
+    join(|_| Kind::Latecomer, "latecomer", u64::from(plan.latecomer));
     let mix = &birth.world.mix;
     let meddled = mix.has(Fault::Overwrite) || mix.has(Fault::Remove);
     join(|_| Kind::Outsider, "outsider", u64::from(meddled));
@@ -153,7 +178,7 @@ fn begin_fleet(birth: &Birth) {
 async fn weather(world: Arc<World>) {
     let mut dice = Dice::new(world.seed, "weather");
     while world.mix.has(Fault::Storm) {
-        sleep(dice.about(Duration::from_secs(90))).await;
+        sleep(dice.about(Duration::from_secs(200))).await;
         let length = dice.about(Duration::from_secs(40));
         world.note(format_args!("a storm of {length:?}"));
         world.begin_storm(length);
@@ -197,7 +222,7 @@ async fn look_in(birth: &Birth, root: &Arc<Root>, watch: &Arc<Watch>) -> Result<
     collector::end_late_uploads(root).await?;
     let state = root.replica.catch_up().await?;
     let scope = Scope {
-        formats: Formats::Only([crate::rows::FORMAT.into()].into()),
+        formats: Formats::Only([birth.plan.format().into()].into()),
         ..Scope::default()
     };
     let desk = OwnDesk::new(root.clone(), watch.clone(), Offer::default())?;

@@ -9,17 +9,9 @@ use xxhash_rust::xxh3::Xxh3Default;
 /// The trace of a run.
 pub(crate) struct Trace {
     hash: Xxh3Default,
+    /// What is noted, in memory that is used again: most of it is only hashed.
+    text: String,
     lines: Option<Vec<String>>,
-}
-
-/// Text that is hashed as it is written.
-struct Hashed<'a>(&'a mut Xxh3Default);
-
-impl Write for Hashed<'_> {
-    fn write_str(&mut self, text: &str) -> fmt::Result {
-        self.0.update(text.as_bytes());
-        Ok(())
-    }
 }
 
 /// The client tells in its errors how long a request took by the machine's clock; that is no part of the simulated world.
@@ -40,27 +32,37 @@ impl Trace {
     pub(crate) fn new(readable: bool) -> Self {
         Self {
             hash: Xxh3Default::new(),
+            text: String::new(),
             lines: readable.then(Vec::new),
         }
     }
 
     pub(crate) fn note(&mut self, at: Duration, what: fmt::Arguments<'_>) {
-        let timeless = what.to_string();
-        let what = timeless_words(&timeless);
-        let _never_fails = writeln!(Hashed(&mut self.hash), "{} {what}", at.as_nanos());
+        self.text.clear();
+        let _never_fails = self.text.write_fmt(what);
+        let what = timeless_words(&self.text);
+        self.hash.update(&at.as_nanos().to_le_bytes());
+        self.hash.update(what.as_bytes());
         if let Some(lines) = &mut self.lines {
-            let seconds = at.as_secs();
-            let (minutes, seconds) = (seconds / 60, seconds % 60);
-            lines.push(format!(
-                "{minutes:4}:{seconds:02}.{:03}  {what}",
-                at.subsec_millis()
-            ));
+            lines.push(line(at, &what));
+        }
+    }
+
+    /// What follows from what was noted already: only for those who read.
+    pub(crate) fn explain(&mut self, at: Duration, what: impl FnOnce() -> String) {
+        if let Some(lines) = &mut self.lines {
+            lines.push(line(at, &what()));
         }
     }
 
     pub(crate) fn end(self) -> (u64, Vec<String>) {
         (self.hash.digest(), self.lines.unwrap_or_default())
     }
+}
+
+fn line(at: Duration, what: &str) -> String {
+    let (minutes, seconds) = (at.as_secs() / 60, at.as_secs() % 60);
+    format!("{minutes:4}:{seconds:02}.{:03}  {what}", at.subsec_millis())
 }
 
 #[cfg(test)]

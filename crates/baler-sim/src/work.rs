@@ -5,10 +5,10 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use baler::root::Root;
-use baler_core::file::{File, FilePath, KeyRange};
-use baler_core::ids::{Partition, TableName};
+use baler_core::file::{File, FilePath, Identity, KeyRange};
+use baler_core::ids::{Partition, Sequence, TableName};
 use baler_core::request::{Reply, Request};
 use baler_core::time::{Millis, RowTime, TimeRange};
 use bytes::Bytes;
@@ -40,6 +40,22 @@ pub(crate) struct Written {
     rows: Vec<Known>,
     /// The time of its rows, where the table has a retention.
     newest: Option<i64>,
+}
+
+impl Written {
+    /// What was written under this name by others, as the world knows it.
+    pub(crate) fn known(birth: &Birth, path: &str, tag: &str) -> Option<Self> {
+        birth.world.look(|oracle, _| {
+            let rows = oracle.model.rows(path, Some(tag))?;
+            Some(Self {
+                path: path.to_owned(),
+                tag: tag.to_owned(),
+                partition: birth.plan.partition_of(path).to_owned(),
+                rows,
+                newest: oracle.model.live.get(path).and_then(|file| file.newest_ms),
+            })
+        })
+    }
 }
 
 impl Progress {
@@ -100,15 +116,17 @@ pub(crate) async fn writer(birth: Birth) -> Result<()> {
 }
 
 fn write(birth: &Birth, number: u64, dice: &mut Dice) -> Written {
-    let partition = format!("p={}", dice.below(birth.plan.partitions));
-    let path = format!("{INBOX}{partition}/{}-{number}.rows", birth.life.name);
-    let written = put(birth, path, partition, number, dice);
+    let folder = dice.below(birth.plan.partitions);
+    let (who, format) = (&birth.life.name, birth.plan.format());
+    let path = format!("{INBOX}p={folder}/{who}-{number}.{format}");
+    let written = put(birth, path, number, dice);
     birth.progress.begin(&birth.name, written.clone());
     written
 }
 
 /// Writes a file with rows that nobody has written before, whatever lies there.
-pub(crate) fn put(birth: &Birth, path: String, partition: String, number: u64, dice: &mut Dice) -> Written {
+pub(crate) fn put(birth: &Birth, path: String, number: u64, dice: &mut Dice) -> Written {
+    let partition = birth.plan.partition_of(&path).to_owned();
     let mut new = BTreeMap::new();
     for row in 0..dice.between(1, 12) {
         let unique = format!("{}-{number}-{row}", birth.life.name);
@@ -162,8 +180,10 @@ pub(crate) async fn hand_over(birth: &Birth, root: &Root, written: &Written) -> 
 async fn insist(birth: &Birth, root: &Root, written: &Written) -> Result<()> {
     loop {
         match offer(root, written).await {
-            Ok(Reply::Added(added)) if added.later.is_empty() => return Ok(()),
-            Ok(other) => birth
+            Ok(Some(Reply::Added(added))) if added.later.is_empty() => return Ok(()),
+            // Where files are merged in place, whoever took it may be done with it already.
+            Ok(None) => return Ok(()),
+            Ok(Some(other)) => birth
                 .world
                 .note(format_args!("{} is told {other:?}", birth.life.name)),
             Err(error) => {
@@ -177,14 +197,29 @@ async fn insist(birth: &Birth, root: &Root, written: &Written) -> Result<()> {
     }
 }
 
-async fn offer(root: &Root, written: &Written) -> Result<Reply> {
+/// Offers the file as it lies there, if it does.
+async fn offer(root: &Root, written: &Written) -> Result<Option<Reply>> {
     root.replica.catch_up().await?;
     let evidence = root.replica.state().sequence;
     let path = FilePath::in_root(written.path.as_str());
     let identity = root.site.root.identity_now(&path).await?;
+    match identity {
+        Some(identity) => Ok(Some(tell(root, evidence, written, identity).await?)),
+        None => Ok(None),
+    }
+}
+
+/// Tells that a file was there in this version, when the journal had come so far.
+pub(crate) async fn tell(
+    root: &Root,
+    evidence: Sequence,
+    written: &Written,
+    identity: Identity,
+) -> Result<Reply> {
+    let path = FilePath::in_root(written.path.as_str());
     let bound = |row: Option<&Known>| row.map(|(key, _, _)| Bytes::from(key.clone()).to_vec().into());
     let keys = bound(written.rows.first()).zip(bound(written.rows.last()));
-    let found = File::found(path, identity.context("it is gone")?, written.rows.len() as u64);
+    let found = File::found(path, identity, written.rows.len() as u64);
     let file = File {
         partition: Partition::from(written.partition.as_str()),
         keys: keys.map(|(min, max)| KeyRange { min, max }),

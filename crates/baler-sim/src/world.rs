@@ -5,9 +5,10 @@ use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use tokio::sync::Notify;
 use tokio::time::Instant;
 
-use crate::checkers::clocks::only_clocks;
+use crate::checkers::{self, clocks::only_clocks};
 use crate::coverage::Coverage;
 use crate::dice::Dice;
 use crate::faults::{Fault, Mix};
@@ -27,6 +28,8 @@ pub(crate) struct World {
     /// Whether data takes as long as a lease may, in a world in which nothing fails.
     slow_data: bool,
     began: Instant,
+    /// Told whenever files are put on a deletion list.
+    due: Notify,
     inside: Mutex<Inside>,
 }
 
@@ -63,6 +66,7 @@ impl World {
             mix,
             slow_data,
             began: Instant::now(),
+            due: Notify::new(),
             inside: Mutex::new(Inside {
                 objects: Objects::default(),
                 dice: Dice::new(seed, "world"),
@@ -101,6 +105,17 @@ impl World {
 
     pub(crate) fn is_faulty(&self) -> bool {
         self.inside().faulty
+    }
+
+    /// Waits until files are put on a deletion list.
+    pub(crate) async fn something_is_due(&self) {
+        self.due.notified().await;
+    }
+
+    /// A request of this process came to nothing.
+    pub(crate) fn failed(&self, who: &str) {
+        let minute = self.elapsed().as_secs() / 60;
+        self.inside().oracle.failed(who, minute);
     }
 
     /// Looks at what those who look on have seen.
@@ -231,6 +246,7 @@ impl World {
         let inside = &mut *self.inside();
         let mut changes = Vec::new();
         let done = inside.objects.apply(now, op, &mut changes);
+        let due_before = inside.oracle.model.due.len();
         inside.coverage.requests += 1;
         let who = by.unwrap_or("outside");
         let outcome = match &done {
@@ -239,10 +255,9 @@ impl World {
             Done::NoSuchUpload => "no such upload",
             _ => "",
         };
-        let words = op.words();
         inside
             .trace
-            .note(at, format_args!("{who} {words} {outcome} {remark}"));
+            .note(at, format_args!("{who} {op} {outcome} {remark}"));
         for change in changes {
             let (key, version, wrote) = match change {
                 Change::Wrote { key, version } => (key, version, true),
@@ -252,12 +267,20 @@ impl World {
                 continue;
             };
             let Inside {
+                objects,
                 oracle,
                 trace,
                 coverage,
                 ..
             } = inside;
+            if !wrote && by.is_some() {
+                let wrong = checkers::readers::in_sight(&oracle.model, objects, path, &version.tag);
+                wrong.into_iter().for_each(|what| oracle.found(1, what));
+            }
             oracle.sees(now, at, by, path, &version, wrote, trace, coverage);
+        }
+        if inside.oracle.model.due.len() > due_before {
+            self.due.notify_waiters();
         }
         done
     }

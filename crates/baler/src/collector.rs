@@ -9,12 +9,10 @@ use std::sync::Arc;
 
 use anyhow::{Result, anyhow};
 use baler_core::file::FilePath;
-use baler_core::garbage::{Garbage, Leftover, Stage};
-use baler_core::ids::PinId;
+use baler_core::garbage::{self, Garbage, Leftover, Stage};
 use baler_core::request::{Grace, Reply, Request};
-use baler_core::state::{Pin, State};
+use baler_core::state::State;
 use baler_core::table::Replaced;
-use baler_core::time::{Millis, StoreTime};
 use baler_journal::steps::Step;
 use futures::{StreamExt, stream};
 use serde::Serialize;
@@ -97,7 +95,7 @@ async fn set_aside(root: &Root) -> Result<Vec<String>> {
 pub async fn collect(root: &Root, grace: Grace) -> Result<Collected> {
     undoing::bring_back(root).await?;
     let put_back = set_aside(root).await?;
-    if grace == Grace::Kept && would_be_ripe(&root.replica.state(), root.now()) {
+    if grace == Grace::Kept && garbage::would_be_ripe(&root.replica.state(), root.now()) {
         root.replica.submit(Request::Tick).await?;
     }
     sweep(root, grace).await?;
@@ -109,30 +107,6 @@ pub async fn collect(root: &Root, grace: Grace) -> Result<Collected> {
     }
     collected.put_back.extend(put_back);
     Ok(collected)
-}
-
-/// Whether, by this machine's clock, a grace period is over that the state's time has not seen end. Only then is it
-/// worth an entry to ask the store for the present. When the last entry was written is not in the state yet: it was not
-/// before the state's time.
-fn would_be_ripe(state: &State, now: StoreTime) -> bool {
-    let over = |since, table: &_| {
-        let table = state.tables.get(table);
-        let length = table.map_or(Millis(0), |table| table.spec.grace.between_stamps());
-        let began = state.began(since).unwrap_or(state.time);
-        began + length <= now && !state.has_passed(length, since)
-    };
-    let garbage = state
-        .garbage
-        .values()
-        .any(|item| item.stage == Stage::Waiting && over(item.since, &item.table));
-    let swept = |leftover: &Leftover| leftover.swept && over(leftover.since, &leftover.table);
-    // A reader that died leaves a promise that nobody takes back: only the present shows that it is over.
-    let ended = |(pin, promise): (&PinId, &Pin)| {
-        let began = state.began(pin.entry).unwrap_or(state.time);
-        began + promise.lifetime <= now && !state.has_passed(promise.lifetime, pin.entry)
-    };
-    let held = || state.garbage.values().any(|item| item.is_pinned(&state.pins));
-    garbage || state.leftovers.values().any(swept) || (state.pins.iter().any(ended) && held())
 }
 
 /// Looks for what ended attempts have left. Answers with what could not be looked at, which stays for the next time.

@@ -38,7 +38,7 @@ fn said(line: &str) -> Option<Said<'_>> {
     })
 }
 
-/// The feature is asked for here, and by `cargo xtask mutants`.
+/// The feature is asked for here and nowhere else.
 pub(super) fn run(workspace: &Workspace, options: &Options) -> Result<()> {
     let only: String = options.one("only", "all".to_owned())?;
     let (seeds, from): (u64, u64) = (options.one("seeds", 2_000)?, options.one("from", 0)?);
@@ -70,9 +70,7 @@ pub(super) fn run(workspace: &Workspace, options: &Options) -> Result<()> {
             elsewhere.push(name.to_owned());
         }
     })?;
-    for name in elsewhere {
-        mutants::one(workspace, &name)?;
-    }
+    mutants::each(workspace, &elsewhere)?;
     match options.flag("write") {
         true => page::write(workspace, PAGE, NAME, &table(&rows)),
         false => Ok(()),

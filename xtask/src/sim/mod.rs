@@ -68,10 +68,22 @@ pub(crate) fn run(args: &[String]) -> Result<()> {
 
 /// The first seeds, as every test run looks at them, with the simulator that was built beside the tests.
 pub(crate) fn first_seeds(workspace: &Workspace) -> Result<()> {
+    process::quietly(built_beside_the_tests(workspace).args(["--seeds", SEEDS_IN_CI]))
+}
+
+/// Five planted bugs, others with each commit: the simulator that was built beside the tests must find them.
+pub(crate) fn five_planted(workspace: &Workspace) -> Result<()> {
+    let commits = workspace.git(&["rev-list", "--count", "HEAD"])?;
+    let mut simulator = built_beside_the_tests(workspace);
+    simulator.args(["--mutants", "five", "--turn", commits.trim()]);
+    process::quietly(&mut simulator)
+}
+
+fn built_beside_the_tests(workspace: &Workspace) -> Command {
     let program = format!("debug/baler-sim{}", std::env::consts::EXE_SUFFIX);
     let mut simulator = Command::new(workspace.target().join(program));
-    simulator.args(["--seeds", SEEDS_IN_CI]);
-    process::quietly(simulator.env("RUST_LIB_BACKTRACE", "0"))
+    simulator.env("RUST_LIB_BACKTRACE", "0");
+    simulator
 }
 
 fn simulate(workspace: &Workspace, profile: &str, asked: &[String]) -> Result<Record> {

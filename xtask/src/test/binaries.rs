@@ -10,16 +10,16 @@ use crate::workspace::Workspace;
 
 /// A test binary.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Binary {
-    pub(super) package: String,
+pub(crate) struct Binary {
+    pub(crate) package: String,
     /// `it` for integration tests; else the name of the library or program whose unit tests it holds.
-    pub(super) target: String,
+    pub(crate) target: String,
     executable: PathBuf,
     folder: PathBuf,
 }
 
 /// Builds all of them.
-pub(super) fn build(workspace: &Workspace) -> Result<Vec<Binary>> {
+pub(crate) fn build(workspace: &Workspace) -> Result<Vec<Binary>> {
     let format = "--message-format=json-render-diagnostics";
     let mut cargo = workspace.cargo(&["test", "--workspace", "--locked", "--no-run", "--quiet", format]);
     let output = cargo
@@ -53,12 +53,12 @@ fn binary(line: &str) -> Option<Binary> {
 }
 
 impl Binary {
-    pub(super) fn name(&self) -> String {
+    pub(crate) fn name(&self) -> String {
         format!("tests: {} {}", self.package, self.target)
     }
 
     /// Runs it as cargo would.
-    pub(super) fn command(&self) -> Command {
+    pub(crate) fn command(&self) -> Command {
         let mut command = Command::new(&self.executable);
         command
             .current_dir(&self.folder)

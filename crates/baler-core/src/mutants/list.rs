@@ -6,9 +6,6 @@ impl Mutant {
     /// Why a simulated fleet does not meet it, where that is so: a walk or a test that `cargo xtask mutants` knows finds it.
     pub fn not_simulated(self) -> Option<&'static str> {
         match self {
-            Self::InputsGoBeforePublished | Self::UnpublishedIsLetGo => {
-                Some("the simulated table is native, and publishes nothing")
-            }
             Self::TombstoneDroppedEarly => Some("the simulated rows know no tombstones"),
             Self::WrongTieBreak => Some("no two simulated rows have one key and version"),
             Self::PinsWhatIsGone => Some("simulated readers pin the present only"),
@@ -120,6 +117,7 @@ mutants! {
     DeleteOnUnknown, 1, "A worker that is not told whether its result counts deletes what it wrote.";
 
     // Jobs.
+    GoneBeforeTheCut, 7, "An input that was removed before its job was cut is taken for a store that fails.";
     NoSourceCheck, 2, "Nobody looks whether the inputs are still there when a merge is finished.";
     FinalStateOverwritten, 7, "An ended job is written back by an older copy of it.";
     PublishedBeforeCommitted, 1, "The outputs of the first range are shown before the others are finished.";
@@ -139,6 +137,9 @@ mutants! {
     FinishedIsLeftover, 6, "A finished range is taken for a leftover of its attempt.";
     SweepsWhatIsLive, 6, "The collector does not know which outputs the table shows.";
     DeletesByName, 6, "What others named is deleted in whatever version it is.";
+    PinEndsUnseen, 6, "On an idle root nobody looks at the clock for a pin that holds what came back by an undo.";
+    LateUploadsStay, 6, "An upload in parts that began after its attempt was forgotten is left.";
+    OldProbesStay, 6, "On an idle root a probe's object is never old enough to be swept.";
     UndoesWhatIsDue, 6, "An undo brings files back that are on a deletion list.";
     GraceBeginsEarly, 5, "A duration begins before the entry that began it was written.";
 

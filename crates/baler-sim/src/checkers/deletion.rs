@@ -2,7 +2,7 @@
 //! end there is no object that nothing names.
 
 use super::Wrong;
-use crate::model::{Model, paths_of};
+use crate::model::{Live, Model, paths_of};
 use crate::oracle::At;
 use crate::store::{Objects, PREFIX};
 
@@ -37,6 +37,16 @@ pub(super) fn event(model: &Model, at: At<'_>, wrong: &mut Wrong) {
 pub(crate) fn removed(model: &Model, path: &str, tag: &str) -> Option<String> {
     if !model.due.contains(path) {
         return Some(format!("{path} was deleted, and is not on the list"));
+    }
+    // Of two versions under one name the older may go while a job merges the newer.
+    let counts_on = |(input, planned): (&String, &Option<Live>)| {
+        input == path && planned.as_ref().and_then(|file| file.tag.as_deref()) == Some(tag)
+    };
+    let mut open = model.jobs.iter();
+    if let Some((id, _)) = open.find(|(_, job)| job.inputs.iter().zip(&job.planned).any(counts_on)) {
+        return Some(format!(
+            "{path} was deleted, and job {id} that replaces it is not over"
+        ));
     }
     let spent = model.spent.contains(&(path.to_owned(), Some(tag.to_owned())));
     (model.is_input(path) && !spent)

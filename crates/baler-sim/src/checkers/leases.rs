@@ -12,6 +12,7 @@ pub(super) fn event(model: &Model, at: At<'_>, wrong: &mut Wrong) {
     match at.kind {
         "JobPlanned" => planned(model, at, wrong),
         "RangeLeased" => leased(model, at, wrong),
+        "WatcherTakenOver" => taken_over(model, at, wrong),
         "RangeFinished" => {
             let token = token_of(&at.body["finished"]["token"]);
             counts(model, at, &range_of(&at.body["range"]), token, wrong);
@@ -35,7 +36,9 @@ fn planned(model: &Model, at: At<'_>, wrong: &mut Wrong) {
         if !model.live.contains_key(&path) {
             wrong.push((2, format!("{path} is planned, but not live")));
         }
-        let holder = model.jobs.iter().find(|(_, job)| job.inputs.contains(&path));
+        // What a job is publishing the outputs of is out of the table: another file may have the name.
+        let mut open = model.jobs.iter().filter(|(_, job)| !job.compacted);
+        let holder = open.find(|(_, job)| job.inputs.contains(&path));
         if let Some((id, _)) = holder {
             wrong.push((3, format!("{path} is planned, but job {id} holds it")));
         }
@@ -53,6 +56,22 @@ fn leased(model: &Model, at: At<'_>, wrong: &mut Wrong) {
     }
     if job.finished.contains_key(&range) {
         wrong.push((3, format!("range {range} is leased, but finished")));
+    }
+}
+
+/// Nobody takes over from a watcher that gave a sign of life less than a lease time ago, whatever the clocks say: whoever
+/// judges it has seen the sign later than it was given.
+fn taken_over(model: &Model, at: At<'_>, wrong: &mut Wrong) {
+    let who = at.body["watcher"].as_str().unwrap_or_default();
+    let silent_ms = model.signs.get(who).map(|sign| at.now_ms - sign);
+    if let Some(silent_ms) = silent_ms.filter(|silent_ms| *silent_ms < model.lease_ms) {
+        wrong.push((
+            3,
+            format!(
+                "{who} is taken over from after {silent_ms} ms of silence, and a lease is {} ms",
+                model.lease_ms
+            ),
+        ));
     }
 }
 

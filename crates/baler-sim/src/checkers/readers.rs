@@ -1,9 +1,14 @@
 //! Guarantee 5: nothing that a live or pinned version shows is put on the deletion list, and whoever reads one meets no
 //! missing file.
 
+use std::collections::BTreeMap;
+
 use super::Wrong;
 use crate::model::{Model, paths_of};
 use crate::oracle::At;
+use crate::rows;
+use crate::store::{Objects, PREFIX};
+use crate::work::INBOX;
 
 pub(super) fn event(model: &Model, at: At<'_>, wrong: &mut Wrong) {
     if at.kind != "DeletionDue" {
@@ -17,6 +22,26 @@ pub(super) fn event(model: &Model, at: At<'_>, wrong: &mut Wrong) {
             }
         }
     }
+}
+
+/// Whoever lists a folder meets each row at least once at any moment: Baler takes a file away only when others that are in
+/// sight hold its rows, or newer ones.
+pub(crate) fn in_sight(model: &Model, objects: &Objects, path: &str, tag: &str) -> Option<String> {
+    let rows = model
+        .rows(path, Some(tag))
+        .filter(|_| model.in_place && !path.starts_with('_'))?;
+    let below = format!("{PREFIX}/{INBOX}");
+    let mut shown: BTreeMap<String, u64> = BTreeMap::new();
+    for (_, version) in objects.below(&below) {
+        for (key, version, _) in rows::parse(&version.bytes).unwrap_or_default() {
+            let newest = shown.entry(key).or_insert(version);
+            *newest = version.max(*newest);
+        }
+    }
+    let hidden = rows
+        .iter()
+        .find(|(key, version, _)| shown.get(key).is_none_or(|shown| shown < version));
+    hidden.map(|(key, _, _)| format!("{path} was deleted, and its row {key} is nowhere in sight"))
 }
 
 /// A reader met nothing where a file should be.

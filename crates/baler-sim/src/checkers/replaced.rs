@@ -7,7 +7,7 @@ use crate::oracle::At;
 
 pub(super) fn event(model: &Model, at: At<'_>, wrong: &mut Wrong) {
     match at.kind {
-        "JobCommitted" => commit(model, at, wrong),
+        "JobCommitted" | "JobCompacted" => commit(model, at, wrong),
         "FilesAdded" => {
             for file in at.body["files"].as_array().into_iter().flatten() {
                 let path = path_of(&file["path"]);
@@ -17,11 +17,24 @@ pub(super) fn event(model: &Model, at: At<'_>, wrong: &mut Wrong) {
                 if let Some((job, _)) = replaced.filter(|(_, old)| old.is_none() || old.as_deref() == tag) {
                     wrong.push((2, format!("{path} was replaced by job {job}, and is live again")));
                 }
+                if let Some(tag) = tag.filter(|tag| is_old_news(model, &path, tag)) {
+                    wrong.push((
+                        2,
+                        format!("{path} is added as {tag}, which was gone before it last came or went"),
+                    ));
+                }
             }
         }
         "JobUndone" => undo(model, at, wrong),
         _ => {}
     }
+}
+
+/// Whoever tells of a file has looked at it after all that the journal said of its path by then. So a version that was gone
+/// from the store before the path last came into the table, or left it, is old news.
+fn is_old_news(model: &Model, path: &str, tag: &str) -> bool {
+    let (gone, touched) = (model.gone_since(path, tag), model.touched.get(path));
+    gone.zip(touched).is_some_and(|(gone, touched)| gone < *touched)
 }
 
 /// A committed job can be taken back once, while all that it wrote is live and nothing that it replaced is on its way out.
@@ -62,6 +75,7 @@ fn commit(model: &Model, at: At<'_>, wrong: &mut Wrong) {
     let Some((id, job)) = at.body["job"]
         .as_u64()
         .and_then(|id| Some((id, model.jobs.get(&id)?)))
+        .filter(|(_, job)| !job.compacted)
     else {
         return;
     };
@@ -103,8 +117,9 @@ fn changed_meanwhile(
     planned: Option<&Live>,
     wrong: &mut Wrong,
 ) {
-    let outputs = job.finished.values().flatten();
-    let merged = outputs.filter_map(|(output, _)| model.written_at(output)).max();
+    let outputs = job.finished.values().flatten().map(|(output, _)| output);
+    let merged = outputs.chain(&job.staged);
+    let merged = merged.filter_map(|output| model.written_at(output)).max();
     let meddled = model.meddled_at(path, planned);
     if job.ranges == 1
         && meddled

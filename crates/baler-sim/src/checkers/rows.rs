@@ -41,7 +41,7 @@ pub(super) fn event(model: &Model, at: At<'_>, wrong: &mut Wrong) {
     let mut after = BTreeMap::new();
     for (path, bytes) in model.outputs(id) {
         let written = model.content(&path, None);
-        let rows = written.filter(|content| content.len() as u64 == bytes);
+        let rows = written.filter(|content| content.len() as u64 == bytes && !model.is_missing(&path));
         let Some(rows) = rows.and_then(|content| crate::rows::parse(content)) else {
             wrong.push((1, format!("output {path} of job {id} is not in the store")));
             continue;
@@ -64,6 +64,15 @@ pub(super) fn event(model: &Model, at: At<'_>, wrong: &mut Wrong) {
             ),
         ));
     }
+}
+
+/// What an attempt wrote nobody else writes: two under one name would be taken for each other, and deleted for each other.
+pub(crate) fn written(model: &Model, by: Option<&str>, path: &str) -> Option<String> {
+    let by_attempt = ["_baler/staging/", "tables/"]
+        .iter()
+        .any(|folder| path.starts_with(folder));
+    let author = model.author(path).filter(|_| by_attempt)?;
+    (Some(author) != by).then(|| format!("{path} was written by {author}, and again by {by:?}"))
 }
 
 /// Retention drops a file only when its newest row is past the limit, on the store's clock.

@@ -4,13 +4,27 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use bytes::Bytes;
+use serde_json::Value;
 
-use super::{Content, Live, Model};
+use super::{Content, Live, Model, job_of, token_of};
 use crate::rows::{self, Known};
 use crate::store::Version;
 use crate::work::INBOX;
 
+/// How the names of Baler's own files begin.
+const OWN_NAMES: &str = "baler-";
+
 impl Model {
+    /// Where an attempt that finished a range left its outputs before they are published.
+    pub(super) fn staged_by(&self, body: &Value) -> Vec<String> {
+        let range = body["range"]["Keys"].as_u64().unwrap_or(0);
+        let (job, token) = (job_of(body).unwrap_or(0), token_of(&body["finished"]["token"]));
+        let outputs = body["finished"]["outputs"].as_array().into_iter().flatten();
+        let parts = outputs.map(|output| output["part"].as_u64().unwrap_or(0));
+        let folder = format!("_baler/staging/{job}-{range}-{}.{}", token.0, token.1);
+        parts.map(|part| format!("{folder}/{part}.staged")).collect()
+    }
+
     /// The newest version that was ever written under a name, or the one with that tag.
     pub(crate) fn content(&self, path: &str, tag: Option<&str>) -> Option<&Bytes> {
         let versions = self.contents.get(path)?;
@@ -31,13 +45,43 @@ impl Model {
         rows::parse(self.content(path, tag)?)
     }
 
-    pub(crate) fn wrote(&mut self, at: Duration, path: &str, version: &Version) {
+    /// Which process wrote something under a name first.
+    pub(crate) fn author(&self, path: &str) -> Option<&str> {
+        self.contents.get(path)?.first()?.by.as_deref()
+    }
+
+    pub(crate) fn wrote(&mut self, at: Duration, by: Option<&str>, path: &str, version: &Version) {
         let versions = self.contents.entry(path.to_owned()).or_default();
+        if let Some(last) = versions.last_mut() {
+            last.gone.get_or_insert(at);
+        }
         versions.push(Content {
             tag: version.tag.clone(),
             bytes: version.bytes.clone(),
             at,
+            gone: None,
+            by: by.map(str::to_owned),
         });
+    }
+
+    /// A version was removed.
+    pub(crate) fn is_gone(&mut self, at: Duration, path: &str, tag: &str) {
+        let mut versions = self.contents.get_mut(path).into_iter().flatten();
+        if let Some(version) = versions.rfind(|version| version.tag == tag) {
+            version.gone.get_or_insert(at);
+        }
+    }
+
+    /// Whether nothing lies under a name.
+    pub(crate) fn is_missing(&self, path: &str) -> bool {
+        let last = self.contents.get(path).and_then(|versions| versions.last());
+        last.is_none_or(|version| version.gone.is_some())
+    }
+
+    /// Since when a version has not been in the store, if it has ever been there.
+    pub(crate) fn gone_since(&self, path: &str, tag: &str) -> Option<Duration> {
+        let versions = self.contents.get(path)?.iter().rev();
+        versions.into_iter().find(|version| version.tag == tag)?.gone
     }
 
     /// Somebody outside overwrites or removes the version of this tag.
@@ -56,7 +100,8 @@ impl Model {
 
     /// Whether a writer named it, not Baler.
     pub(crate) fn is_input(&self, path: &str) -> bool {
-        path.starts_with(INBOX)
+        let name = path.rsplit('/').next().unwrap_or_default();
+        path.starts_with(INBOX) && !name.starts_with(OWN_NAMES)
     }
 
     /// What somebody outside can reach: files that were handed over, and lie there still.

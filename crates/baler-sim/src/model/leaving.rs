@@ -36,6 +36,27 @@ impl Model {
         }
     }
 
+    /// A job whose outputs are in its inputs' place is given up: its inputs are what they were, unless their names are taken.
+    pub(super) fn swap_back(&mut self, id: u64) {
+        let Some(commit) = self.commits.remove(&id) else {
+            return;
+        };
+        for path in &commit.outputs {
+            self.live.remove(path);
+        }
+        for (path, planned) in commit.inputs {
+            let Some(file) = planned else {
+                continue;
+            };
+            self.replaced.remove(&path);
+            self.spent.remove(&(path.clone(), file.tag.clone()));
+            match self.live.contains_key(&path) {
+                true => self.forget_rows(&path, &file),
+                false => drop(self.live.insert(path, file)),
+            }
+        }
+    }
+
     fn leave(&mut self, path: &str, by: u64, tag: Option<String>) {
         self.live.remove(path);
         self.spent.insert((path.to_owned(), tag.clone()));
@@ -64,19 +85,26 @@ impl Model {
     /// Files leave the table with their rows. Older rows with the same keys count again.
     pub(super) fn lose(&mut self, paths: &[String]) {
         for path in paths {
-            let Some(file) = self.live.remove(path) else {
-                continue;
-            };
-            let rows = self.rows(path, file.tag.as_deref()).unwrap_or_default();
-            let lost: BTreeSet<String> = rows.into_iter().map(|(key, _, _)| key).collect();
-            self.expected.retain(|key, _| !lost.contains(key));
-            let left = self.live.iter();
-            let left = left.filter_map(|(path, file)| self.rows(path, file.tag.as_deref()));
-            for (key, version, _) in left.flatten().collect::<Vec<_>>() {
-                if lost.contains(&key) {
-                    let newest = self.expected.entry(key).or_insert(version);
-                    *newest = version.max(*newest);
-                }
+            if let Some(file) = self.live.remove(path) {
+                self.forget_rows(path, &file);
+            }
+        }
+    }
+
+    fn forget_rows(&mut self, path: &str, file: &Live) {
+        let rows = self.rows(path, file.tag.as_deref()).unwrap_or_default();
+        let lost: BTreeSet<String> = rows.into_iter().map(|(key, _, _)| key).collect();
+        self.expected.retain(|key, _| !lost.contains(key));
+        // What is not published yet lies nowhere in sight: its rows are those that it was merged from.
+        let compacted = self.jobs.values().filter(|job| job.compacted);
+        let merged = compacted.flat_map(|job| job.inputs.iter().zip(&job.planned));
+        let merged = merged.filter_map(|(path, planned)| Some((path, planned.as_ref()?)));
+        let left = self.live.iter().chain(merged);
+        let left = left.filter_map(|(path, file)| self.rows(path, file.tag.as_deref()));
+        for (key, version, _) in left.flatten().collect::<Vec<_>>() {
+            if lost.contains(&key) {
+                let newest = self.expected.entry(key).or_insert(version);
+                *newest = version.max(*newest);
             }
         }
     }

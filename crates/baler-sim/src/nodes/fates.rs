@@ -13,6 +13,7 @@ use crate::checkers::clocks::only_clocks;
 use crate::dice::Dice;
 use crate::faults::Fault;
 use crate::life::Life;
+use crate::plan::Night;
 use crate::scenarios::Scenario;
 use crate::world::Cut;
 
@@ -35,6 +36,9 @@ pub(crate) async fn supervise(kind: Kind, mut birth: Birth) {
         birth.life = Life::begin(birth.world.seed, name);
         birth.drain = Arc::default();
         live(kind, &birth, &mut dice).await;
+        if let Some(left) = until_morning(&birth) {
+            sleep(left).await;
+        }
         sleep(dice.about(Duration::from_secs(5))).await;
     }
 }
@@ -45,6 +49,7 @@ async fn live(kind: Kind, birth: &Birth, dice: &mut Dice) {
     let mut task = tokio::spawn(Owned::by(life.clone(), kind.run(birth.clone())));
     loop {
         let calm = dice.about(birth.plan.calm);
+        let calm = calm.min(until_nightfall(birth).unwrap_or(calm));
         if let Ok(ended) = timeout(calm, &mut task).await {
             match ended {
                 Ok(Ok(())) => world.note(format_args!("{} ends", life.name)),
@@ -57,7 +62,12 @@ async fn live(kind: Kind, birth: &Birth, dice: &mut Dice) {
         if !world.is_faulty() {
             continue;
         }
-        match draw(birth, dice) {
+        let misfortune = match until_morning(birth) {
+            Some(_) if world.mix.has(Fault::Crash) && dice.permille(500) => Misfortune::Crash,
+            Some(_) => Misfortune::Drain,
+            None => draw(birth, dice),
+        };
+        match misfortune {
             Misfortune::Nothing => {}
             Misfortune::Crash => return die(birth, &task),
             Misfortune::Pause => pause(birth, kind, dice).await,
@@ -75,6 +85,22 @@ async fn live(kind: Kind, birth: &Birth, dice: &mut Dice) {
             }
         }
     }
+}
+
+/// Nobody restarts what is switched off for the night.
+fn night(birth: &Birth) -> Option<(Duration, Night)> {
+    Some((birth.world.elapsed(), birth.plan.night?))
+}
+
+/// How long it is dark, if it is.
+fn until_morning(birth: &Birth) -> Option<Duration> {
+    let (now, night) = night(birth).filter(|(now, night)| *now >= night.from)?;
+    night.until.checked_sub(now)
+}
+
+fn until_nightfall(birth: &Birth) -> Option<Duration> {
+    let (now, night) = night(birth)?;
+    night.from.checked_sub(now)
 }
 
 fn draw(birth: &Birth, dice: &mut Dice) -> Misfortune {

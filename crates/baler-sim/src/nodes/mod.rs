@@ -20,7 +20,7 @@ use std::sync::atomic::AtomicBool;
 use crate::life::Life;
 use crate::plan::Plan;
 use crate::world::World;
-use crate::{operators, outsiders, work};
+use crate::{latecomers, listers, operators, outsiders, work};
 use network::Network;
 
 /// What a process does.
@@ -34,6 +34,8 @@ pub(crate) enum Kind {
     Reader,
     Operator,
     Outsider,
+    Latecomer,
+    Lister,
 }
 
 /// What a process needs to know.
@@ -64,6 +66,8 @@ impl Kind {
             Self::Reader => work::reader(birth).await,
             Self::Operator => operators::operator(birth).await,
             Self::Outsider => outsiders::outsider(birth).await,
+            Self::Latecomer => latecomers::latecomer(birth).await,
+            Self::Lister => listers::lister(birth).await,
         }
     }
 }

@@ -18,15 +18,15 @@ use super::network::Link;
 use super::{Birth, opening};
 use crate::rows;
 
-fn merges() -> Merges {
-    Merges::none().with(Arc::new(rows::merge()))
+fn merges(birth: &Birth) -> Merges {
+    Merges::none().with(Arc::new(rows::merge(birth.plan.format())))
 }
 
 /// Merges that may kill whoever does them are done all the same: nothing here kills a process but the simulator.
-fn offer() -> Offer {
+fn offer(birth: &Birth) -> Offer {
     Offer {
         isolates: true,
-        ..merges().offer()
+        ..merges(birth).offer()
     }
 }
 
@@ -35,7 +35,7 @@ fn endless(birth: &Birth, desk: Arc<dyn Desk>, site: Site) -> Endless {
         reread: false,
         desk,
         site,
-        merges: merges(),
+        merges: merges(birth),
         threads: 1,
         range_bytes: birth.plan.range_bytes,
         isolation: None,
@@ -62,7 +62,7 @@ async fn station(birth: &Birth) -> Result<Arc<Station>> {
 /// `baler worker ROOT`.
 pub(super) async fn bucket_only(birth: Birth) -> Result<()> {
     let station = station(&birth).await?;
-    let desk = OwnDesk::new(station.root.clone(), station.watch.clone(), offer())?;
+    let desk = OwnDesk::new(station.root.clone(), station.watch.clone(), offer(&birth))?;
     let worker = endless(&birth, Arc::new(desk), station.root.site.clone());
     station.run(Some(worker), std::future::pending(), || {}).await
 }
@@ -95,7 +95,7 @@ pub(super) async fn remote(birth: Birth) -> Result<()> {
         link
     });
     let name = WorkerId(birth.life.name.as_str().into());
-    let desk = Arc::new(RemoteDesk::connect_to(links.collect(), name, offer()).await?);
+    let desk = Arc::new(RemoteDesk::connect_to(links.collect(), name, offer(&birth)).await?);
     let site = Site::new(opening::depot(&birth)?, None);
     desk.works_in(site.clone());
     let alive = desk.clone();

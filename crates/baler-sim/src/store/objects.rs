@@ -1,6 +1,7 @@
 //! What is in the bucket, and what each request does to it. Nothing here fails by chance.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::ops::Bound;
 
 use bytes::Bytes;
@@ -100,29 +101,29 @@ impl Op {
             Self::BeginUpload { .. } | Self::PutPart { .. } | Self::Complete { .. } | Self::Abort { .. }
         )
     }
+}
 
-    pub(crate) fn words(&self) -> String {
+impl fmt::Display for Op {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Get { key, head: true, .. } => format!("HEAD {key}"),
-            Self::Get { key, .. } => format!("GET {key}"),
+            Self::Get { key, head: true, .. } => write!(f, "HEAD {key}"),
+            Self::Get { key, .. } => write!(f, "GET {key}"),
             Self::Put { key, if_absent, .. } => {
-                format!("{} {key}", if *if_absent { "CREATE" } else { "PUT" })
+                write!(f, "{} {key}", if *if_absent { "CREATE" } else { "PUT" })
             }
-            Self::Copy { from, to } => format!("COPY {from} {to}"),
+            Self::Copy { from, to } => write!(f, "COPY {from} {to}"),
             Self::Delete { key, if_match } => {
-                format!(
-                    "DELETE {key}{}",
-                    if if_match.is_some() { " if-match" } else { "" }
-                )
+                let condition = if if_match.is_some() { " if-match" } else { "" };
+                write!(f, "DELETE {key}{condition}")
             }
-            Self::DeleteMany(keys) => format!("DELETE {}", keys.join(" ")),
-            Self::List { prefix, after } => format!("LIST {prefix} after {after:?}"),
-            Self::BeginUpload { key } => format!("BEGIN {key}"),
-            Self::PutPart { upload, number, .. } => format!("PART {upload} {number}"),
-            Self::Complete { upload } => format!("COMPLETE {upload}"),
-            Self::Abort { upload } => format!("ABORT {upload}"),
-            Self::ListUploads { prefix } => format!("UPLOADS {prefix}"),
-            Self::Setting => "SETTING".to_owned(),
+            Self::DeleteMany(keys) => write!(f, "DELETE {}", keys.join(" ")),
+            Self::List { prefix, after } => write!(f, "LIST {prefix} after {after:?}"),
+            Self::BeginUpload { key } => write!(f, "BEGIN {key}"),
+            Self::PutPart { upload, number, .. } => write!(f, "PART {upload} {number}"),
+            Self::Complete { upload } => write!(f, "COMPLETE {upload}"),
+            Self::Abort { upload } => write!(f, "ABORT {upload}"),
+            Self::ListUploads { prefix } => write!(f, "UPLOADS {prefix}"),
+            Self::Setting => f.write_str("SETTING"),
         }
     }
 }

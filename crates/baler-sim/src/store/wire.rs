@@ -148,11 +148,13 @@ impl Wire {
         if fate.fails_before {
             sleep(fate.back).await;
             self.note(op, "fails before");
+            self.world.failed(&self.life.name);
             return Err(broken(HttpErrorKind::Connect));
         }
         if fate.refused {
             sleep(fate.there + fate.back).await;
             self.note(op, "503");
+            self.world.failed(&self.life.name);
             self.reached(24);
             let answer = Answer::error(StatusCode::SERVICE_UNAVAILABLE, "SlowDown");
             let body = answer.body.clone();
@@ -177,6 +179,7 @@ impl Wire {
         match fate.answer_lost {
             true => {
                 self.note(op, "answer lost");
+                self.world.failed(&self.life.name);
                 match op {
                     op if op.is_entry() => self.reached(1),
                     op if op.is_multipart() => self.reached(27),
@@ -256,7 +259,6 @@ impl Wire {
     }
 
     fn note(&self, op: &Op, what: &str) {
-        self.world
-            .note(format_args!("{} {}: {what}", self.life.name, op.words()));
+        self.world.note(format_args!("{} {op}: {what}", self.life.name));
     }
 }

@@ -90,7 +90,7 @@ impl Watch {
         let mut pause = FOLLOW_MIN;
         loop {
             let before = self.root.replica.state().sequence;
-            tokio::time::sleep(jittered(pause)).await;
+            tokio::time::sleep(jittered(host::look_every(pause))).await;
             let young = locked(&self.caught_up).elapsed() < pause;
             if !young && let Err(error) = self.catch_up().await {
                 tracing::warn!("the journal could not be read: {error}");

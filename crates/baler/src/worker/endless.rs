@@ -257,7 +257,7 @@ impl<W: Works> Endless<W> {
 async fn ask<W: Works>(hands: &W, slots: &Slots, places: Vec<Place>) -> Polled {
     let (desk, memory) = (hands.desk(), slots.lend(places.len()));
     if !slots.is_shared() {
-        let assignments = desk.poll(memory.room(), POLL_WAIT).await?;
+        let assignments = desk.poll(memory.room(), host::look_every(POLL_WAIT)).await?;
         return Ok(Granted::new(assignments, places, memory));
     }
     let mut asked = pin!(desk.poll(memory.room(), Duration::ZERO));

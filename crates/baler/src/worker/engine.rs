@@ -221,7 +221,7 @@ pub(super) async fn blame(order: &Order, error: MergeFault) -> MergeEnd {
     let by_store = |source: &io::Error| source.raw_os_error().is_none();
     let may_be_theirs = match &error {
         MergeFault::Input { .. } | MergeFault::Read { .. } => true,
-        MergeFault::Node { source, .. } => by_store(source),
+        MergeFault::Node { source, .. } => by_store(source) && !baler_core::planted!(GoneBeforeTheCut),
         MergeFault::Cancelled | MergeFault::Spec(_) | MergeFault::Proof(_) => false,
     };
     if may_be_theirs {

@@ -4,11 +4,12 @@ use super::fixtures::*;
 use super::story::{Story, given};
 use crate::event::{Event, Returned};
 use crate::file::{FilePath, Identity};
-use crate::garbage::Stage;
+use crate::garbage::{self, Stage};
 use crate::ids::JobId;
 use crate::job::{CancelReason, JobStatus};
 use crate::names;
 use crate::request::{Grace, Refusal, Reply, Request, Undo};
+use crate::time::Millis;
 
 /// `a` and `b` are replaced by job 0, and its receipt is written.
 fn committed(table: &str) -> Story {
@@ -208,14 +209,13 @@ fn what_was_set_aside_is_held_until_it_is_back() {
     assert_eq!(story.state.garbage[&asides[1]].stage, Stage::Waiting);
 }
 
-/// Trap: a reader of the version before the job still reads what came back and was merged again.
-#[test]
-fn a_pin_from_before_the_job_holds_what_came_back_and_left_again() {
+/// A reader pins `a` and `b`; they are replaced by job 0, brought back, and replaced by job 1.
+fn pinned_and_replaced_twice(lifetime: Millis) -> Story {
     let story = given([added(NATIVE, ["a", "b"])]);
     let pin = Request::Pin {
         table: NATIVE.into(),
         owner: "reader".into(),
-        lifetime: crate::time::Millis(1_000_000),
+        lifetime,
         version: None,
     };
     let story = story.after(pin).and([planned(NATIVE, 0, ["a", "b"]), leased(0)]);
@@ -226,8 +226,24 @@ fn a_pin_from_before_the_job_holds_what_came_back_and_left_again() {
     let story = story.after(all_there());
     let story = story.and([planned(NATIVE, 1, ["a", "b"]), leased(1)]);
     let request = Request::Finish(finish(story.job(1), &story.attempt(1)));
-    let story = story.after(request);
+    story.after(request)
+}
+
+/// Trap: a reader of the version before the job still reads what came back and was merged again.
+#[test]
+fn a_pin_from_before_the_job_holds_what_came_back_and_left_again() {
+    let story = pinned_and_replaced_twice(Millis(1_000_000));
     let waived = Request::DeclareDue { grace: Grace::Waived };
     let due = story.when(waived).go_on();
     assert_ne!(due.state.garbage[&path("a")].stage, Stage::Due);
+}
+
+/// Trap: the state's time stands still on an idle root, so somebody must ask for the present when such a pin ends.
+#[test]
+fn the_end_of_such_a_pin_is_worth_a_look_at_the_clock() {
+    let lifetime = Millis(PAST_GRACE.0 * 3);
+    let story = pinned_and_replaced_twice(lifetime).later(PAST_GRACE);
+    let ended = story.state.time + lifetime;
+    assert!(!garbage::would_be_ripe(&story.state, story.state.time));
+    assert!(garbage::would_be_ripe(&story.state, ended));
 }

@@ -7,7 +7,7 @@ mod collectors;
 mod mutants;
 mod oracle;
 mod outsiders;
-#[cfg(feature = "mutants")]
+#[cfg(any(feature = "mutants", debug_assertions))]
 mod planted;
 mod rest;
 mod undoers;
