@@ -84,6 +84,10 @@ const TESTS: &[Hunt] = &[
         "EvenShares",
         "a_large_merge_beside_small_ones_has_what_they_do_not_need",
     ),
+    in_stories(
+        "LateUploadsStay",
+        "an_upload_that_begins_after_its_attempt_was_forgotten_is_ended",
+    ),
     in_program("StormNotHeeded", "throttle_slows_down_on_503_and_recovers"),
     in_stories(
         "CacheUnchecked",

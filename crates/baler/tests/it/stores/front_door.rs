@@ -193,3 +193,31 @@ async fn replaced_files_go_and_nothing_else_does(place: Place) {
     place.delete("data/_tmp/part.parquet").await;
     place.assert_no_orphans("data").await;
 }
+
+/// Trap: whatever an attempt left is swept once, when it has ended; an upload that begins after that is nobody's.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_upload_that_begins_after_its_attempt_was_forgotten_is_ended() {
+    let Some(place) = Place::seaweed().await else {
+        return;
+    };
+    place.write_many("data", 1, 4, 50).await;
+    assert_ok(&place, &place.compact("data", &[]));
+    let gc = |flags: &[&str]| {
+        let end = place.baler(&[&["gc", &place.at("data"), "--now"], flags].concat());
+        assert_ok(&place, &end);
+    };
+    gc(&["--full"]);
+    let late = place.live("data")[0].replace("-0.parquet", "-9.parquet");
+    place.begin_upload(&format!("data/{late}")).await;
+    let open = || {
+        place
+            .baler(&["audit", &place.at("data"), "--json"])
+            .stdout
+            .contains(&late)
+    };
+    assert!(open(), "the upload is seen");
+    gc(&[]);
+    assert!(open(), "nothing that is swept leads to it");
+    gc(&["--full"]);
+    assert!(!open(), "a look at everything does");
+}

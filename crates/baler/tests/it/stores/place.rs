@@ -133,6 +133,12 @@ impl Place {
         }
     }
 
+    /// Begins an upload in parts, and never completes it.
+    pub(super) async fn begin_upload(&self, path: &str) {
+        let mut upload = self.objects.put_multipart(&Path::from(path)).await.unwrap();
+        upload.put_part(PutPayload::from(vec![7; 1000])).await.unwrap();
+    }
+
     pub(super) async fn delete(&self, path: &str) {
         self.objects.delete(&Path::from(path)).await.unwrap();
     }
