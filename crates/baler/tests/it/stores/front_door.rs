@@ -207,7 +207,11 @@ async fn an_upload_that_begins_after_its_attempt_was_forgotten_is_ended() {
         assert_ok(&place, &end);
     };
     gc(&["--full"]);
-    let late = place.live("data")[0].replace("-0.parquet", "-9.parquet");
+    // `<day>/baler-<journal>-<job>-<range>-<token>-<number>.parquet` was written by the attempt of these three.
+    let live = place.live("data").remove(0);
+    let parts: Vec<&str> = live.split('-').collect();
+    let attempt = parts[parts.len() - 4..parts.len() - 1].join("-");
+    let late = format!("_baler/staging/{attempt}/9.staged");
     place.begin_upload(&format!("data/{late}")).await;
     let open = || {
         place
