@@ -18,6 +18,8 @@ use parquet::file::metadata::ColumnChunkMetaData;
 const FILE_BYTES: usize = 1 << 10;
 /// What a column chunk takes beside itself: bounds and counts of pages.
 const CHUNK_BYTES: usize = 256;
+/// Rows that fill so many shelves are nearly all on disk, whatever the shelf keeps.
+const SHELVES_MANY: u64 = 12;
 
 /// Who may hold how much at one time.
 #[derive(Debug, Clone, Copy)]
@@ -64,10 +66,25 @@ impl Shares {
     /// The same while the footers of these inputs are held.
     pub(crate) fn beside(files: &[OpenFile], budget: Budget) -> Self {
         let footers: usize = files.iter().map(footer_bytes).sum();
-        Self::of(Budget {
+        let shares = Self::of(Budget {
             memory_bytes: budget.memory_bytes.saturating_sub(footers as u64),
             ..budget
-        })
+        });
+        shares.for_rows_of(files.iter().map(unpacked_bytes).sum())
+    }
+
+    /// The same for rows that take so many bytes. Where they are far more than the shelf keeps, most of its share is for the
+    /// windows: each reads a stretch of every lane, and the longer these are, the fewer reads there are of the disk.
+    fn for_rows_of(self, laid_bytes: u64) -> Self {
+        if laid_bytes < SHELVES_MANY * self.shelf as u64 {
+            return self;
+        }
+        let kept = self.shelf / 8;
+        Self {
+            shelf: kept,
+            window: self.window + self.shelf - kept,
+            ..self
+        }
     }
 
     /// What may be kept of a column chunk of an input with so many columns.
@@ -99,6 +116,12 @@ impl Shares {
 fn footer_bytes(file: &OpenFile) -> usize {
     let chunks = file.footer().num_row_groups() * file.leaves();
     FILE_BYTES + chunks * (size_of::<ColumnChunkMetaData>() + CHUNK_BYTES)
+}
+
+/// Bytes of a file's pages before they were packed: about what its rows take on the shelf, where values that repeat are codes, too.
+fn unpacked_bytes(file: &OpenFile) -> u64 {
+    let groups = file.footer().row_groups().iter();
+    groups.map(|group| group.total_byte_size().unsigned_abs()).sum()
 }
 
 /// Rows that fit into a batch of so many bytes.

@@ -23,9 +23,9 @@ pub(crate) fn is_full(standing: Standing, target_bytes: u64) -> bool {
     }
     let bytes = u128::from(standing.bytes);
     let due = bytes * u128::from(standing.rows_due) / u128::from(standing.rows);
-    let outputs = (bytes + due).div_ceil(roomy(target_bytes).max(1).into()).max(1);
-    // A row more or less is no reason for another row group.
-    bytes + bytes / 256 >= (bytes + due).div_ceil(outputs)
+    let outputs = (bytes + due).div_ceil(roomy(target_bytes).max(1).into());
+    let share = (bytes + due).div_ceil(outputs.max(1));
+    outputs > 1 && bytes + u128::from(little(standing.bytes)) >= share
 }
 
 /// How many more rows of `row_bytes` go into the current output; nothing if all that is left does.
@@ -37,7 +37,15 @@ pub(crate) fn rows_left(standing: Standing, row_bytes: f64, target_bytes: u64) -
         return None;
     }
     let left = (whole.div_ceil(outputs)).saturating_sub(standing.bytes);
+    if left <= little(standing.bytes) {
+        return Some(0);
+    }
     Some((left as f64 / row_bytes.max(f64::MIN_POSITIVE)) as u64)
+}
+
+/// A row more or less is no reason for another row group: an output that lacks so little is full.
+fn little(bytes: u64) -> u64 {
+    bytes / 256
 }
 
 /// A little over the target in each output is better than one more output.
@@ -84,6 +92,25 @@ mod tests {
             outputs.iter().all(|bytes| (70_000..=74_000).contains(bytes)),
             "{outputs:?}"
         );
+    }
+
+    /// Trap: the output was called full while its last few rows were on their way; they began the next one, and as many were left for a
+    /// third.
+    #[test]
+    fn what_makes_an_output_full_is_not_asked_for_again() {
+        let standing = Standing {
+            bytes: 319_000,
+            rows: 31_900,
+            rows_due: 32_100,
+        };
+        assert!(is_full(standing, 500_000));
+        assert_eq!(rows_left(standing, 10.0, 500_000), Some(0));
+        let last = Standing {
+            rows_due: 100,
+            ..standing
+        };
+        assert!(!is_full(last, 500_000), "the rest goes into it");
+        assert_eq!(rows_left(last, 10.0, 500_000), None);
     }
 
     #[test]

@@ -23,7 +23,7 @@ const HERTZ: &str = "997";
 const UNWIND: &str = "dwarf,16384";
 
 /// Modules and libraries that make digests.
-const DIGEST_MODULES: &[&str] = &["digest", "row_hash"];
+const DIGEST_MODULES: &[&str] = &["digest", "row_hash", "short_hash"];
 const DIGEST_LIBRARY: &str = "xxhash_rust";
 const DIGEST_SOURCES: &str = "/xxhash-rust-";
 
