@@ -46,6 +46,8 @@ impl EncodedColumn {
     pub(crate) fn found(found: FoundChunk<'_>, leaf: ColumnDescPtr) -> ParquetResult<Self> {
         let chunk = found.metadata;
         let (start, _) = chunk.byte_range();
+        // As in `settings`: of pages of lists nobody knows who counted their nulls.
+        let tells_bounds = leaf.max_rep_level() == 0;
         let moved = |offset: i64| offset - start as i64;
         let mut builder = ColumnChunkMetaData::builder(leaf)
             .set_compression_codec(chunk.compression_codec())
@@ -77,7 +79,7 @@ impl EncodedColumn {
                 rows_written: found.rows,
                 metadata: builder.build()?,
                 bloom_filter: None,
-                column_index: found.column_index,
+                column_index: found.column_index.filter(|_| tells_bounds),
                 offset_index,
             },
             bytes: found.bytes.into(),

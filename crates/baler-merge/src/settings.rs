@@ -10,7 +10,7 @@ use parquet::arrow::ArrowSchemaConverter;
 use parquet::basic::{Compression, ZstdLevel};
 use parquet::file::metadata::{ColumnChunkMetaData, KeyValue, SortingColumn};
 use parquet::file::properties::{EnabledStatistics, WriterProperties};
-use parquet::schema::types::ColumnPath;
+use parquet::schema::types::{ColumnPath, SchemaDescriptor};
 use std::collections::{HashMap, HashSet};
 
 /// The settings of an output with this schema, sorted by this key, with these columns in bloom filters. How values are encoded is
@@ -43,8 +43,16 @@ pub(crate) fn properties(
         .set_data_page_row_count_limit(PAGE_ROWS)
         .set_statistics_enabled(EnabledStatistics::Page)
         .set_key_value_metadata((!metadata.is_empty()).then_some(metadata));
+    let parquet = ArrowSchemaConverter::new()
+        .convert(schema)
+        .map_err(|why| MergeError::Spec(format!("Parquet cannot hold this schema: {why}")))?;
     if let Some(key) = key {
-        builder = builder.set_sorting_columns(Some(sorting_columns(schema, key)?));
+        builder = builder.set_sorting_columns(Some(sorting_columns(&parquet, key)?));
+    }
+    // The crate takes a page of lists for one of nulls if it has as many nulls as rows, and a reader that believes it passes over
+    // rows. So pages of lists tell no bounds; where they lie is said all the same.
+    for leaf in parquet.columns().iter().filter(|leaf| leaf.max_rep_level() > 0) {
+        builder = builder.set_column_statistics_enabled(leaf.path().clone(), EnabledStatistics::Chunk);
     }
     for path in blooms {
         builder = builder.set_column_bloom_filter_enabled(path.clone(), true);
@@ -66,10 +74,7 @@ pub(crate) fn bloomed(files: &[OpenFile]) -> HashSet<ColumnPath> {
 }
 
 /// The sort key by leaf columns of the Parquet schema.
-fn sorting_columns(schema: &SchemaRef, key: &SortKey) -> Result<Vec<SortingColumn>, MergeError> {
-    let parquet = ArrowSchemaConverter::new()
-        .convert(schema)
-        .map_err(|why| MergeError::Spec(format!("Parquet cannot hold this schema: {why}")))?;
+fn sorting_columns(parquet: &SchemaDescriptor, key: &SortKey) -> Result<Vec<SortingColumn>, MergeError> {
     let leaf = |name: &str| {
         parquet
             .columns()

@@ -7,7 +7,7 @@ use super::files::{bounded, bounded_reason};
 use super::{Answer, Draft, proof};
 use crate::apply::summary;
 use crate::event::{Event, Quarantined, ReleaseReason};
-use crate::file::{File, FilePath, Identity};
+use crate::file::{File, FilePath, Identity, Origin};
 use crate::ids::{JobId, RangeId, Token};
 use crate::job::{CancelReason, Finished, Job, JobStatus, JobSummary};
 use crate::lease::{HostLock, Lease};
@@ -15,6 +15,10 @@ use crate::limits::{INPUT_FAULTS_MAX, OPEN_JOBS_AND_HALVES_MAX};
 use crate::names::Attempt;
 use crate::request::{Finish, Grant, Refusal, Reply};
 use crate::table::Catalog;
+
+/// Why an output of Baler's own is left alone.
+const NOT_AS_WRITTEN: &str = "it is gone, or not as Baler wrote it: somebody wrote over it, or the folder was copied; move it to a \
+                              name of your own to have it taken as it is";
 
 impl Draft {
     pub(super) fn finish(&mut self, finish: &Finish) -> Answer {
@@ -261,9 +265,27 @@ impl Draft {
         Ok(Reply::Refused(Refusal::NotProved(error)))
     }
 
+    /// What others wrote is let go: its new version is offered by whoever finds it. Names that Baler gave are offered by nobody, and
+    /// what no table shows under such a name looks like a late write, so that one that is changed stays, and is named.
     fn cancel_changed(&mut self, job: &Job, changed: Vec<FilePath>) -> Answer {
         let reply = self.cancel_job(job, CancelReason::InputsChanged(changed.clone()));
-        self.emit_lost(&job.table, changed);
+        let inputs = job.inputs.iter().filter(|input| changed.contains(&input.path));
+        let (others, ours): (Vec<&Arc<File>>, Vec<_>) =
+            inputs.partition(|input| input.origin == Origin::Foreign);
+        self.emit_lost(
+            &job.table,
+            others.iter().map(|input| input.path.clone()).collect(),
+        );
+        let files: Vec<Quarantined> = ours
+            .iter()
+            .map(|file| blame(file, &NOT_AS_WRITTEN.into()))
+            .collect();
+        if !files.is_empty() {
+            self.emit(Event::FilesQuarantined {
+                table: job.table.clone(),
+                files,
+            });
+        }
         Ok(reply)
     }
 

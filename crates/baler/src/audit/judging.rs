@@ -98,6 +98,11 @@ fn own(state: &State, path: &FilePath, rest: &str) -> (Kind, String) {
         "aside" if name.ends_with(".back") => (Kind::Scratch, "a copy that was cut off".to_owned()),
         // A file on its way out is moved here before it is compared and unlinked.
         "aside" if name.starts_with("due-") => (Kind::SetAside, "being deleted".to_owned()),
+        "backup" => (Kind::Kept, "a copy of an older journal".to_owned()),
+        "aside" if is_aside(name) => (
+            Kind::Kept,
+            "set aside by a job that the journal does not know any more".to_owned(),
+        ),
         "receipts" => receipt(state, name),
         "staging" => staged(state, path),
         _ => (
@@ -209,6 +214,13 @@ fn staging_attempt(state: &State, path: &FilePath) -> Option<Attempt> {
 
 fn below_baler(path: &FilePath) -> Option<&str> {
     path.path.strip_prefix(BALER_FOLDER)?.strip_prefix('/')
+}
+
+/// `<job>/<number>.aside`
+fn is_aside(name: &str) -> bool {
+    let parts = name.split_once('/');
+    let numbers = parts.and_then(|(job, file)| Some([job, file.strip_suffix(".aside")?]));
+    numbers.is_some_and(|numbers| numbers.iter().all(|number| number.parse::<u64>().is_ok()))
 }
 
 /// In a directory objects are written under such a name first.

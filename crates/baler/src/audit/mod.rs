@@ -47,6 +47,8 @@ pub enum Kind {
     SetAside,
     /// A consumed file that stays where it is.
     Consumed,
+    /// What a repair kept of the journal that it replaced, and files that were set aside under that one.
+    Kept,
     /// What an ended attempt left, until it is swept.
     Leftover,
     /// An attempt is at work on it.
@@ -79,6 +81,9 @@ impl Kind {
                 "a copy from another root, or somebody else's: move it away, or `baler compact --adopt-foreign`"
             }
             Self::LateWrite => "`baler gc --full` deletes it",
+            Self::Kept => {
+                "of a journal that `baler journal repair` replaced: nothing deletes it; remove it once you are sure"
+            }
             Self::Upload => {
                 "`baler gc` ends those of attempts that ended; a lifecycle rule of the bucket ends the rest"
             }

@@ -103,11 +103,18 @@ async fn torment(scratch: &mut Scratch, crew: &mut Crew, plan: &Plan, chaos: &mu
     let end = Instant::now() + plan.length;
     let between = plan.length / (plan.kills + 1);
     let mut death = Instant::now() + between;
+    let mut deaths = 0;
     let mut arrival = Instant::now();
     while Instant::now() < end {
-        sleep_until(death.min(arrival).min(end)).await;
-        if Instant::now() >= death {
+        let next = if deaths < plan.kills {
+            death.min(arrival)
+        } else {
+            arrival
+        };
+        sleep_until(next.min(end)).await;
+        if Instant::now() >= death && deaths < plan.kills {
             chaos.kills += u32::from(crew.kill_one()?);
+            deaths += 1;
             death += between;
         }
         if Instant::now() >= arrival {

@@ -44,6 +44,12 @@ fn print_for_people(audit: &Audit) {
         println!("Whether uploads were left open is not known: {why}");
     }
     let mut kinds: Vec<Kind> = odd.iter().map(|finding| finding.kind).collect();
+    kinds.extend(
+        others
+            .iter()
+            .map(|finding| finding.kind)
+            .filter(|kind| *kind == Kind::Kept),
+    );
     kinds.dedup();
     for kind in kinds {
         println!("{}: {}", name(kind), kind.advice());
@@ -76,6 +82,7 @@ fn name(kind: Kind) -> &'static str {
         Kind::Receipt => "receipt",
         Kind::SetAside => "set aside",
         Kind::Consumed => "consumed",
+        Kind::Kept => "kept",
         Kind::Leftover => "leftover",
         Kind::UnderWay => "under way",
         Kind::Scratch => "scratch",

@@ -46,7 +46,7 @@ pub enum InputError {
         path: FilePath,
     },
     /// Another version lies there.
-    #[error("{path} was overwritten: it had {expected} bytes{}", now(*found))]
+    #[error("{path} was overwritten: it had {expected} bytes{}", now(*expected, *found))]
     Changed {
         /// Where it is.
         path: FilePath,
@@ -68,8 +68,12 @@ pub enum InputError {
     Failed(#[from] DepotError),
 }
 
-fn now(found: Option<u64>) -> String {
-    found.map_or_else(String::new, |found| format!(", and has {found} now"))
+fn now(expected: u64, found: Option<u64>) -> String {
+    match found {
+        None => String::new(),
+        Some(found) if found == expected => ", and has as many now, but is another version".to_owned(),
+        Some(found) => format!(", and has {found} now"),
+    }
 }
 
 impl From<FolderError> for InputError {

@@ -56,6 +56,10 @@ impl Wreck {
                 "{location} is not a Baler root, and nothing in it was written by one: there is no journal to look at"
             );
         }
+        if survey.is_empty() {
+            // Whoever repairs it makes a root: not above others, whose outputs these may be, and not inside another.
+            Root::check_place(&depot).await?;
+        }
         Ok(Self {
             depot,
             store,

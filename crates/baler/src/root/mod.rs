@@ -106,6 +106,11 @@ impl Root {
         siting::open(location, place, &TableSettings::unsaid())
     }
 
+    /// Refuses a place that cannot become a root: one above or inside another root, or a table of another format.
+    pub async fn check_place(root: &Depot) -> Result<()> {
+        siting::check_root(root, false).await
+    }
+
     /// What a plain table is that begins here. The way that replaced files go is tried out.
     pub async fn fresh_plain_spec(root: &Depot, settings: &TableSettings) -> Result<TableSpec> {
         let replaced = replacing::choose(root, &Catalog::InPlace, &settings.replaced).await?;

@@ -136,6 +136,43 @@ fn an_input_that_changed_during_the_merge_ends_the_job() {
     }
 }
 
+/// A name that Baler gave is offered by no listing: let go, it would be taken for a late write, and deleted.
+#[test]
+fn an_output_that_somebody_wrote_over_is_named_and_stays() {
+    let story = merging(PLACE);
+    let finish_first = right(&story);
+    let output = finish_first.finished.outputs[0].path.clone();
+    let story = story.after(Request::Finish(finish_first));
+    let token = story.publish_token(0);
+    let story = story.after(publish(0, token));
+    let story = story.and([
+        added(PLACE, ["c"]),
+        planned(PLACE, 1, [&*output.path, "c"]),
+        leased(1),
+    ]);
+    let written_over = Finish {
+        inputs_now: Some(vec![Some(version("2")), Some(version("1"))]),
+        ..finish(story.job(1), &story.attempt(1))
+    };
+    let story = story
+        .when(Request::Finish(written_over))
+        .replies(Reply::JobCancelled(JobId(1)))
+        .only_once()
+        .go_on();
+    let evidence = story.state.sequence;
+    assert!(story.table(PLACE).files.contains_key(&output), "it was let go");
+    assert!(
+        story.table(PLACE).quarantine.contains_key(&output),
+        "nobody is told"
+    );
+    let found = Request::ReportLateWrites {
+        table: PLACE.into(),
+        evidence,
+        paths: vec![output],
+    };
+    story.when(found).nothing();
+}
+
 #[test]
 fn a_plain_table_commits_nothing_without_a_look_at_every_input() {
     let story = merging(PLACE);

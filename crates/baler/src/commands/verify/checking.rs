@@ -44,7 +44,13 @@ impl fmt::Display for Wrong {
 impl From<InputError> for Wrong {
     fn from(error: InputError) -> Self {
         match error {
-            InputError::Gone { .. } | InputError::Changed { .. } => Self::Gone(error.to_string()),
+            InputError::Gone { .. } => Self::Gone("it is missing".to_owned()),
+            InputError::Changed { expected, found, .. } if found.is_none_or(|found| found == expected) => {
+                Self::Gone(
+                    "another version lies there: somebody wrote over it, or the folder was copied".to_owned(),
+                )
+            }
+            InputError::Changed { .. } => Self::Gone(error.to_string()),
             _ => Self::Unread(error.to_string()),
         }
     }

@@ -25,6 +25,7 @@ on_most_places!(
     whoever_follows_the_old_journal_is_refused_after_a_repair,
     a_repair_is_refused_while_others_write,
     a_root_of_a_higher_level_is_refused_by_every_command,
+    a_place_above_roots_is_no_damaged_root,
 );
 
 const FLAGS: [&str; 2] = ["--sort-by", "key"];
@@ -162,6 +163,10 @@ async fn assert_goes_on(place: &Place, root: &str, mended: &Value, before: &BTre
         assert_eq!(&all, before, "{}", place.name);
         let gc = place.baler(&["gc", &place.at(root), "--now", "--full"]);
         assert_eq!(gc.code, 0, "{gc:?}");
+        // The old journal is still there, and what was set aside under it; both are told, and neither is wrong.
+        let audit = place.baler(&["audit", &place.at(root)]);
+        assert_eq!(audit.code, 0, "{}: {audit:?}", place.name);
+        assert!(audit.stdout.contains("kept"), "{}: {audit:?}", place.name);
     }
 }
 
@@ -381,4 +386,26 @@ async fn a_root_of_a_higher_level_is_refused_by_every_command(place: Place) {
         checked.stdout.contains("install the newer version"),
         "{checked:?}"
     );
+}
+
+/// Outputs of roots below look like those of a root that lost its journal: a second journal over them would take their files.
+async fn a_place_above_roots_is_no_damaged_root(place: Place) {
+    for root in ["all/one", "all/two"] {
+        place.write_many(root, 1, 3, 20).await;
+        let run = place.compact(root, &FLAGS);
+        assert_eq!(run.code, 0, "{}: {run:?}", place.name);
+    }
+    let before = place.names("all").await;
+    for command in ["check", "repair"] {
+        let run = place.baler(&["journal", command, &place.at("all")]);
+        assert_eq!(run.code, 1, "{}: {run:?}", place.name);
+        assert!(
+            run.stderr.contains("cannot both be roots"),
+            "{}: {run:?}",
+            place.name
+        );
+    }
+    assert_eq!(place.names("all").await, before, "{}", place.name);
+    let again = place.compact("all/one", &FLAGS);
+    assert_eq!(again.code, 0, "{}: {again:?}", place.name);
 }
