@@ -62,7 +62,6 @@ mod positions;
 mod report;
 mod row_hash;
 mod row_time;
-mod short_hash;
 
 mod asked_types;
 mod at_once;

@@ -1,8 +1,8 @@
 //! Hashes of values that are not nested, added row by row.
 
-use crate::short_hash::{hash_9_to_32, hash_16};
 use arrow::array::*;
 use arrow::datatypes::*;
+use baler_hash::{LANES, Lanes, hash_9_to_32, hash_16};
 use xxhash_rust::xxh3::xxh3_128_with_seed;
 
 pub(super) fn canonical_float(value: f64) -> i128 {
@@ -34,17 +34,41 @@ pub(super) fn numbers<T: ArrowPrimitiveType>(
 ) {
     let hash = |value: T::Native| hash_16(canonical(value).to_le_bytes(), seed);
     let values = &array.values()[..array.len()];
-    match array.null_count() {
-        // Side by side, so that nothing is left to check for each row.
-        0 => {
-            let rows = sums.iter_mut().zip(values);
-            rows.for_each(|(sum, value)| *sum = sum.wrapping_add(hash(*value)));
+    if array.null_count() > 0 {
+        return each(sums, array, |row| hash(values[row]));
+    }
+    let (mut sums, mut values) = (sums, values);
+    if let Some(mut lanes) = Lanes::new() {
+        let (many, few) = sums.as_chunks_mut();
+        let (many_values, few_values) = values.as_chunks::<LANES>();
+        for (sums, values) in many.iter_mut().zip(many_values) {
+            fill(&mut lanes, values.iter().map(|value| canonical(*value) as u128));
+            add(sums, &lanes.hashes(seed));
         }
-        _ => each(sums, array, |row| hash(values[row])),
+        (sums, values) = (few, few_values);
+    }
+    // Side by side, so that nothing is left to check for each row.
+    let rows = sums.iter_mut().zip(values);
+    rows.for_each(|(sum, value)| *sum = sum.wrapping_add(hash(*value)));
+}
+
+/// Lays values of sixteen bytes into lanes.
+#[inline]
+pub(super) fn fill(lanes: &mut Lanes, values: impl Iterator<Item = u128>) {
+    let places = lanes.first.iter_mut().zip(&mut lanes.last);
+    for ((first, last), value) in places.zip(values) {
+        (*first, *last) = (value as u64, (value >> 64) as u64);
     }
 }
 
-/// Whole numbers that lie close together come again and again: each of them is hashed once.
+#[inline]
+fn add(sums: &mut [u128; LANES], hashes: &[u128; LANES]) {
+    for (sum, hash) in sums.iter_mut().zip(hashes) {
+        *sum = sum.wrapping_add(*hash);
+    }
+}
+
+/// Whole numbers that lie close together come again and again: each of them is hashed once, unless many are hashed sooner than looked up.
 pub(super) fn wholes<T: ArrowPrimitiveType>(
     sums: &mut [u128],
     array: &PrimitiveArray<T>,
@@ -53,6 +77,9 @@ pub(super) fn wholes<T: ArrowPrimitiveType>(
 ) where
     T::Native: Ord,
 {
+    if Lanes::new().is_some() {
+        return numbers(sums, array, seed, canonical);
+    }
     let values = &array.values()[..array.len()];
     let ends = values.iter().min().zip(values.iter().max());
     let Some((least, greatest)) = ends.map(|(min, max)| (canonical(*min), canonical(*max))) else {
@@ -85,13 +112,39 @@ pub(super) fn bytes<'a, A: Array>(
 pub(super) fn strings<T: ByteArrayType>(sums: &mut [u128], array: &GenericByteArray<T>, seed: u64) {
     let (ends, data) = (array.value_offsets(), array.value_data());
     let value = |start: T::Offset, end: T::Offset| &data[start.as_usize()..end.as_usize()];
-    match array.null_count() {
-        0 => {
-            let rows = sums.iter_mut().zip(ends.windows(2));
-            rows.for_each(|(sum, ends)| *sum = sum.wrapping_add(hash_of(value(ends[0], ends[1]), seed)));
-        }
-        _ => each(sums, array, |row| hash_of(value(ends[row], ends[row + 1]), seed)),
+    let hash = |row: usize| hash_of(value(ends[row], ends[row + 1]), seed);
+    if array.null_count() > 0 {
+        return each(sums, array, hash);
     }
+    let Some(mut lanes) = Lanes::new() else {
+        return each(sums, array, hash);
+    };
+    for (number, sums) in sums.chunks_mut(LANES).enumerate() {
+        let first = number * LANES;
+        let row = |lane: usize| value(ends[first + lane], ends[first + lane + 1]);
+        match <&mut [u128; LANES]>::try_from(&mut *sums) {
+            Ok(sums) if fill_strings(&mut lanes, row) => add(sums, &lanes.hashes(seed)),
+            _ => {
+                let rows = sums.iter_mut().enumerate();
+                rows.for_each(|(lane, sum)| *sum = sum.wrapping_add(hash_of(row(lane), seed)));
+            }
+        }
+    }
+}
+
+/// Lays strings into lanes, if all of them fit there.
+#[inline]
+fn fill_strings<'a>(lanes: &mut Lanes, row: impl Fn(usize) -> &'a [u8]) -> bool {
+    for lane in 0..LANES {
+        let value = row(lane);
+        let (Some(first), Some(last), 9..=16) = (value.first_chunk(), value.last_chunk(), value.len()) else {
+            return false;
+        };
+        lanes.first[lane] = u64::from_le_bytes(*first);
+        lanes.last[lane] = u64::from_le_bytes(*last);
+        lanes.length[lane] = value.len() as u64;
+    }
+    true
 }
 
 #[inline]

@@ -8,12 +8,12 @@ mod flat;
 mod nested;
 
 use crate::digest::Digest;
-use crate::short_hash::hash_16;
 use arrow::array::*;
 use arrow::compute::cast;
 use arrow::datatypes::*;
 use arrow::error::ArrowError;
-use flat::{bytes, canonical_float, decimals, each, numbers, strings, wholes};
+use baler_hash::{Lanes, hash_16};
+use flat::{bytes, canonical_float, decimals, each, fill, numbers, strings, wholes};
 use nested::{ends_of, lists, maps, structs};
 use xxhash_rust::xxh3::{xxh3_64_with_seed, xxh3_128_with_seed};
 
@@ -68,9 +68,19 @@ pub(crate) fn add_codes(sums: &mut [u128], entries: &[u128], codes: &Int32Array)
 
 /// Turns sums over all columns into hashes of rows, in place, and gives their digest.
 pub(crate) fn seal(sums: &mut [u128]) -> Digest {
-    let mut digest = Digest::EMPTY;
-    for sum in sums {
-        *sum = hash_16(sum.to_le_bytes(), Kind::Row as u64);
+    let (mut digest, seed) = (Digest::EMPTY, Kind::Row as u64);
+    let mut rest = sums;
+    if let Some(mut lanes) = Lanes::new() {
+        let (many, few) = rest.as_chunks_mut();
+        for sums in many {
+            fill(&mut lanes, sums.iter().copied());
+            *sums = lanes.hashes(seed);
+            sums.iter().for_each(|sum| digest.add_row(*sum));
+        }
+        rest = few;
+    }
+    for sum in rest {
+        *sum = hash_16(sum.to_le_bytes(), seed);
         digest.add_row(*sum);
     }
     digest
@@ -124,23 +134,23 @@ fn add_values(sums: &mut [u128], array: &ArrayRef, path: u64) -> Result<(), Arro
         }
         Time64(_) => numbers!(Time64NanosecondType, Kind::Time, i128::from),
         Timestamp(unit, _) => {
-            let nanos = nanos_in(*unit);
+            let nanos = nanos_in(*unit) as i64;
             let whole = array.to_data().into_builder().data_type(Int64).build()?;
             numbers(
                 sums,
                 &PrimitiveArray::<Int64Type>::from(whole),
                 seed(Kind::Timestamp),
-                |v| i128::from(v) * nanos,
+                |v| i128::from(v) * i128::from(nanos),
             )
         }
         Duration(unit) => {
-            let nanos = nanos_in(*unit);
+            let nanos = nanos_in(*unit) as i64;
             let whole = array.to_data().into_builder().data_type(Int64).build()?;
             numbers(
                 sums,
                 &PrimitiveArray::<Int64Type>::from(whole),
                 seed(Kind::Duration),
-                |v| i128::from(v) * nanos,
+                |v| i128::from(v) * i128::from(nanos),
             )
         }
         Interval(IntervalUnit::YearMonth) => {
@@ -246,7 +256,12 @@ fn entries(sums: &mut [u128], array: &dyn AnyDictionaryArray, path: u64) -> Resu
     if hashes.is_empty() {
         return Ok(());
     }
-    let keys = array.normalized_keys();
-    each(sums, array.keys(), |row| hashes[keys[row]]);
+    match array.keys().as_primitive_opt::<Int32Type>() {
+        Some(codes) => add_codes(sums, &hashes, codes),
+        None => {
+            let keys = array.normalized_keys();
+            each(sums, array.keys(), |row| hashes[keys[row]]);
+        }
+    }
     Ok(())
 }

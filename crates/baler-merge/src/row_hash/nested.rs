@@ -2,9 +2,9 @@
 
 use super::flat::each;
 use super::{add_values, hash_values};
-use crate::short_hash::hash_16;
 use arrow::array::*;
 use arrow::error::ArrowError;
+use baler_hash::hash_16;
 use xxhash_rust::xxh3::{Xxh3, xxh3_64_with_seed};
 
 /// A structure hashes as the sum of its fields, sealed, so that one of nulls only differs from none.

@@ -23,9 +23,9 @@ const HERTZ: &str = "997";
 const UNWIND: &str = "dwarf,16384";
 
 /// Modules and libraries that make digests.
-const DIGEST_MODULES: &[&str] = &["digest", "row_hash", "short_hash"];
-const DIGEST_LIBRARY: &str = "xxhash_rust";
-const DIGEST_SOURCES: &str = "/xxhash-rust-";
+const DIGEST_MODULES: &[&str] = &["digest", "row_hash"];
+const DIGEST_LIBRARIES: &[&str] = &["xxhash_rust", "baler_hash"];
+const DIGEST_SOURCES: &[&str] = &["/xxhash-rust-", "/baler-hash/"];
 
 /// Smaller shares are summed up.
 const SHOWN_PERCENT: f64 = 1.0;
@@ -180,8 +180,8 @@ impl Sample {
     fn makes_digests(&self) -> bool {
         let module = self.module().unwrap_or_default();
         module.split("::").any(|part| DIGEST_MODULES.contains(&part))
-            || self.stack.iter().any(|symbol| library(symbol) == DIGEST_LIBRARY)
-            || self.files.iter().any(|file| file.contains(DIGEST_SOURCES))
+            || self.stack.iter().any(|symbol| DIGEST_LIBRARIES.contains(&library(symbol)))
+            || self.files.iter().any(|file| DIGEST_SOURCES.iter().any(|sources| file.contains(sources)))
     }
 }
 

@@ -1,0 +1,14 @@
+//! XXH3-128 of 9 to 32 bytes, one value at a time or many at once. Every number of a row is hashed as sixteen bytes, and most strings
+//! are short: for them a general function spends more on finding out how long they are than on hashing.
+//!
+//! The hashes are those of any other XXH3. Digests of rows are sums of them, on both sides of every merge, so this is the code that
+//! runs most often in all of Baler. Where the processor has registers of 512 bits, 64 values are hashed in the time of 30.
+//!
+//! The crate has one `unsafe` block: a function that is compiled for such registers may be called only where they are, and nobody but
+//! the caller can see to that (docs/decisions/0021-values-hashed-side-by-side.md).
+
+mod lanes;
+mod short;
+
+pub use lanes::{LANES, Lanes};
+pub use short::{hash_9_to_32, hash_16};
