@@ -75,8 +75,9 @@ fn leaving(birth: &Birth, dice: &mut Dice) -> Option<JobId> {
 
 /// What is refused stays as it is.
 async fn take_back(birth: &Birth, root: &Root, job: JobId) {
-    let undone = undoing::undo(root, job).await;
-    birth
-        .world
-        .note(format_args!("{} undoes {job}: {undone:?}", birth.life.name));
+    let who = &birth.life.name;
+    match undoing::undo(root, job).await {
+        Ok(undone) => birth.world.note(format_args!("{who} undoes {job}: {undone:?}")),
+        Err(error) => birth.world.note(format_args!("{who} undoes {job}: {error:#}")),
+    }
 }
