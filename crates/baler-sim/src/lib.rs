@@ -35,6 +35,7 @@ mod listers;
 mod nodes;
 mod operators;
 mod outsiders;
+mod readers;
 mod rows;
 mod work;
 

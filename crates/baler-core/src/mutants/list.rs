@@ -8,9 +8,7 @@ impl Mutant {
         match self {
             Self::TombstoneDroppedEarly => Some("the simulated rows know no tombstones"),
             Self::WrongTieBreak => Some("no two simulated rows have one key and version"),
-            Self::PinsWhatIsGone => Some("simulated readers pin the present only"),
             Self::TokenAtLeast => Some("no simulated process shows a token that it was not given"),
-            Self::AnswersFromMemory => Some("whoever is refused asks again, there and here"),
             Self::DeathSeenLate => Some("how soon a death is seen is not among the guarantees"),
             Self::DeathsForgotten => Some("no simulated file kills its worker"),
             Self::RoutesIgnored | Self::EvenShares => {
