@@ -14,6 +14,7 @@ pub const FOUND_SOON: &[Mutant] = &[
     Mutant::ReaderIgnoresBoundary,
     Mutant::GroupOnOneState,
     Mutant::ResumeSkipsBatch,
+    Mutant::TokenAtLeast,
     Mutant::TokenReused,
     Mutant::HeartbeatByBytes,
     Mutant::RetryWithoutBudget,

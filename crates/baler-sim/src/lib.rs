@@ -30,6 +30,7 @@ mod clock;
 mod store;
 mod world;
 
+mod impostors;
 mod latecomers;
 mod listers;
 mod nodes;

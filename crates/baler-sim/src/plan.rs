@@ -37,6 +37,8 @@ pub(crate) struct Plan {
     pub(crate) rough_start: bool,
     /// Whether somebody tells of files long after having looked at them.
     pub(crate) latecomer: bool,
+    /// Whether somebody shows tokens that nobody was given.
+    pub(crate) impostor: bool,
     /// Between two files of a writer.
     pub(crate) pace: Duration,
     pub(crate) lease: Duration,
@@ -127,6 +129,7 @@ impl Plan {
             night,
             rough_start: dice.permille(150) && !only_clocks(mix),
             latecomer: dice.permille(300),
+            impostor: Dice::new(seed, "impostor").permille(150),
             collectors: dice.below(3),
             writers: dice.between(1, 3),
             readers: dice.below(2),

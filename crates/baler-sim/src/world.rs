@@ -30,6 +30,8 @@ pub(crate) struct World {
     began: Instant,
     /// Told whenever files are put on a deletion list.
     due: Notify,
+    /// Told whenever a range is leased.
+    leased: Notify,
     inside: Mutex<Inside>,
 }
 
@@ -67,6 +69,7 @@ impl World {
             slow_data,
             began: Instant::now(),
             due: Notify::new(),
+            leased: Notify::new(),
             inside: Mutex::new(Inside {
                 objects: Objects::default(),
                 dice: Dice::new(seed, "world"),
@@ -110,6 +113,11 @@ impl World {
     /// Waits until files are put on a deletion list.
     pub(crate) async fn something_is_due(&self) {
         self.due.notified().await;
+    }
+
+    /// Waits until a range is leased.
+    pub(crate) async fn something_is_leased(&self) {
+        self.leased.notified().await;
     }
 
     /// A request of this process came to nothing.
@@ -247,6 +255,7 @@ impl World {
         let mut changes = Vec::new();
         let done = inside.objects.apply(now, op, &mut changes);
         let due_before = inside.oracle.model.due.len();
+        let leased_before = inside.coverage.seen("RangeLeased");
         inside.coverage.requests += 1;
         let who = by.unwrap_or("outside");
         let outcome = match &done {
@@ -281,6 +290,9 @@ impl World {
         }
         if inside.oracle.model.due.len() > due_before {
             self.due.notify_waiters();
+        }
+        if inside.coverage.seen("RangeLeased") > leased_before {
+            self.leased.notify_waiters();
         }
         done
     }

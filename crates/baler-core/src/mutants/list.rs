@@ -8,7 +8,6 @@ impl Mutant {
         match self {
             Self::TombstoneDroppedEarly => Some("the simulated rows know no tombstones"),
             Self::WrongTieBreak => Some("no two simulated rows have one key and version"),
-            Self::TokenAtLeast => Some("no simulated process shows a token that it was not given"),
             Self::DeathSeenLate => Some("how soon a death is seen is not among the guarantees"),
             Self::DeathsForgotten => Some("no simulated file kills its worker"),
             Self::RoutesIgnored | Self::EvenShares => {
