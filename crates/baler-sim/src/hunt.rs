@@ -19,6 +19,7 @@ pub const FOUND_SOON: &[Mutant] = &[
     Mutant::HeartbeatByBytes,
     Mutant::RetryWithoutBudget,
     Mutant::InputsGoBeforePublished,
+    Mutant::UnpublishedIsLetGo,
     Mutant::PublishedBeforeCommitted,
     Mutant::ForgetsConsumed,
     Mutant::CollectorIgnoresPins,

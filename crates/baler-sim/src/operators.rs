@@ -43,7 +43,8 @@ pub(crate) async fn operator(birth: Birth) -> Result<()> {
         let table = TableName::from(TABLE);
         let jobs: Vec<_> = state.jobs.keys().copied().collect();
         let committed: Vec<_> = state.committed.keys().copied().collect();
-        if !committed.is_empty() && dice.permille(400) {
+        let often = if birth.plan.regrets { 700 } else { 400 };
+        if !committed.is_empty() && dice.permille(often) {
             take_back(&birth, &root, dice.one_of(&committed)).await;
             continue;
         }

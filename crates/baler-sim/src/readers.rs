@@ -57,7 +57,11 @@ async fn read_a_version(
     dice: &mut Dice,
 ) -> Result<()> {
     let table = TableName::from(TABLE);
-    let lifetime = Millis::from_secs(dice.between(30, 400));
+    let lifetime = match birth.plan.regrets {
+        true => dice.between(600, 2_000),
+        false => dice.between(30, 400),
+    };
+    let lifetime = Millis::from_secs(lifetime);
     let pin = Request::Pin {
         table: table.clone(),
         owner: birth.life.name.as_str().into(),
@@ -85,7 +89,10 @@ async fn read_a_version(
         sleep(dice.about(Duration::from_secs(25))).await;
         look_at_all(birth, root, pin, &files).await?;
     }
-    root.replica.submit(Request::Unpin(pin)).await?;
+    // Who is never heard of again takes nothing back.
+    if !birth.plan.regrets {
+        root.replica.submit(Request::Unpin(pin)).await?;
+    }
     Ok(())
 }
 

@@ -15,9 +15,6 @@ impl Mutant {
             }
             Self::StormNotHeeded => Some("a simulated store has no limit that requests could exceed"),
             Self::CacheUnchecked => Some("simulated workers have no cache"),
-            Self::UnpublishedIsLetGo => Some("no listing has come between a commit and its publishing there"),
-            Self::PinEndsUnseen => Some("readers seldom die there with a pin on what an undo brought back"),
-            Self::LateUploadsStay => Some("uploads seldom begin there after their attempt was forgotten"),
             _ => None,
         }
     }
