@@ -8,9 +8,13 @@ use crate::short::{AVALANCHE, FLIP_HIGH, FLIP_LOW, PRIME32_2, PRIME64_1, PRIME64
 /// Values that are hashed at once.
 pub const LANES: usize = 64;
 
+/// A processor on which many values are hashed sooner together than one by one.
+#[derive(Clone, Copy, Debug)]
+pub struct Wide(());
+
 /// Some values of 9 to 16 bytes each.
 #[derive(Clone, Debug)]
-pub struct Lanes {
+pub struct Strings {
     /// The first eight bytes of each, little end first.
     pub first: [u64; LANES],
     /// The last eight.
@@ -19,32 +23,149 @@ pub struct Lanes {
     pub length: [u64; LANES],
 }
 
-impl Lanes {
-    /// Values of sixteen bytes, all of them zero; nothing where values are hashed quicker one by one.
-    pub fn new() -> Option<Self> {
-        wide::is_there().then_some(Self {
-            first: [0; LANES],
-            last: [0; LANES],
-            length: [16; LANES],
-        })
+impl Strings {
+    /// Values of sixteen bytes, all of them zero.
+    pub const ZEROS: Self = Self {
+        first: [0; LANES],
+        last: [0; LANES],
+        length: [16; LANES],
+    };
+}
+
+impl Wide {
+    /// Nothing where this is no such processor.
+    #[inline]
+    pub fn here() -> Option<Self> {
+        wide::is_there().then_some(Self(()))
     }
 
-    /// The hash of each.
+    /// Adds the hash of each string to a sum.
     #[inline]
-    pub fn hashes(&self, seed: u64) -> [u128; LANES] {
-        wide::hashes(self, seed)
+    pub fn add_strings(self, sums: &mut [u128; LANES], strings: &Strings, seed: u64) {
+        wide::run(AddStrings { sums, strings, seed });
+    }
+
+    /// Adds the hash of each number times a factor, as sixteen bytes, to a sum. The products must have room in 64 bits.
+    #[inline]
+    pub fn add_signed(self, sums: &mut [u128; LANES], numbers: &[i64; LANES], factor: i64, seed: u64) {
+        wide::run(AddSigned {
+            sums,
+            numbers,
+            factor,
+            seed,
+        });
+    }
+
+    /// The same for numbers without a sign.
+    #[inline]
+    pub fn add_unsigned(self, sums: &mut [u128; LANES], numbers: &[u64; LANES], seed: u64) {
+        wide::run(AddUnsigned { sums, numbers, seed });
+    }
+
+    /// Puts the hash of each sum into its place, and gives the sum of all hashes.
+    #[inline]
+    pub fn seal(self, sums: &mut [u128; LANES], seed: u64) -> u128 {
+        wide::run(Seal { sums, seed })
     }
 }
 
-/// The hashes, for whatever registers the caller is compiled for.
-#[inline(always)]
-fn hash_all(lanes: &Lanes, seed: u64) -> [u128; LANES] {
-    let mut halves = [[0; LANES]; 2];
-    for lane in 0..LANES {
-        let (low, high) = mix(lanes.first[lane], lanes.last[lane], lanes.length[lane], seed);
-        (halves[0][lane], halves[1][lane]) = (low, high);
+/// Something to do with all lanes, for whatever registers it is compiled for: all of it must become part of its caller.
+trait Work {
+    type Done;
+    fn run(self) -> Self::Done;
+}
+
+struct AddStrings<'a> {
+    sums: &'a mut [u128; LANES],
+    strings: &'a Strings,
+    seed: u64,
+}
+
+impl Work for AddStrings<'_> {
+    type Done = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let Strings { first, last, length } = self.strings;
+        add(self.sums, |lane| mix(first[lane], last[lane], length[lane], self.seed));
     }
-    std::array::from_fn(|lane| u128::from(halves[0][lane]) | u128::from(halves[1][lane]) << 64)
+}
+
+struct AddSigned<'a> {
+    sums: &'a mut [u128; LANES],
+    numbers: &'a [i64; LANES],
+    factor: i64,
+    seed: u64,
+}
+
+impl Work for AddSigned<'_> {
+    type Done = ();
+
+    #[inline(always)]
+    fn run(self) {
+        add(self.sums, |lane| {
+            let number = self.numbers[lane].wrapping_mul(self.factor);
+            mix(number as u64, (number >> 63) as u64, 16, self.seed)
+        });
+    }
+}
+
+struct AddUnsigned<'a> {
+    sums: &'a mut [u128; LANES],
+    numbers: &'a [u64; LANES],
+    seed: u64,
+}
+
+impl Work for AddUnsigned<'_> {
+    type Done = ();
+
+    #[inline(always)]
+    fn run(self) {
+        add(self.sums, |lane| mix(self.numbers[lane], 0, 16, self.seed));
+    }
+}
+
+struct Seal<'a> {
+    sums: &'a mut [u128; LANES],
+    seed: u64,
+}
+
+impl Work for Seal<'_> {
+    type Done = u128;
+
+    #[inline(always)]
+    fn run(self) -> u128 {
+        let (mut first, mut last) = ([0; LANES], [0; LANES]);
+        for lane in 0..LANES {
+            (first[lane], last[lane]) = (self.sums[lane] as u64, (self.sums[lane] >> 64) as u64);
+        }
+        let (low, high) = hashes(|lane| mix(first[lane], last[lane], 16, self.seed));
+        let mut all = 0u128;
+        for lane in 0..LANES {
+            self.sums[lane] = u128::from(low[lane]) | u128::from(high[lane]) << 64;
+            all = all.wrapping_add(self.sums[lane]);
+        }
+        all
+    }
+}
+
+/// Hashes first, all of them, and then sums: a sum of 128 bits goes through no wide register.
+#[inline(always)]
+fn add(sums: &mut [u128; LANES], hash: impl Fn(usize) -> (u64, u64)) {
+    let (low, high) = hashes(hash);
+    for lane in 0..LANES {
+        sums[lane] = sums[lane].wrapping_add(u128::from(low[lane]) | u128::from(high[lane]) << 64);
+    }
+}
+
+/// The low and the high halves of all hashes.
+#[inline(always)]
+fn hashes(hash: impl Fn(usize) -> (u64, u64)) -> ([u64; LANES], [u64; LANES]) {
+    let (mut low, mut high) = ([0; LANES], [0; LANES]);
+    for lane in 0..LANES {
+        (low[lane], high[lane]) = hash(lane);
+    }
+    (low, high)
 }
 
 /// The same steps as for a single value, without a product of 128 bits.
@@ -91,10 +212,10 @@ fn avalanche(hash: u64) -> u64 {
 
 #[cfg(target_arch = "x86_64")]
 mod wide {
-    use super::{LANES, Lanes, hash_all};
+    use super::Work;
     use std::arch::is_x86_feature_detected;
 
-    /// Whether this processor has what `hash_wide` is compiled for. Remembered by the standard library.
+    /// Whether this processor has what `widely` is compiled for. Remembered by the standard library.
     #[inline]
     pub(super) fn is_there() -> bool {
         is_x86_feature_detected!("avx512f")
@@ -104,31 +225,31 @@ mod wide {
     }
 
     #[target_feature(enable = "avx512f,avx512dq,avx512bw,avx512vl")]
-    fn hash_wide(lanes: &Lanes, seed: u64) -> [u128; LANES] {
-        hash_all(lanes, seed)
+    fn widely<W: Work>(work: W) -> W::Done {
+        work.run()
     }
 
     #[inline]
     #[expect(unsafe_code, reason = "only the caller can know what the processor has")]
-    pub(super) fn hashes(lanes: &Lanes, seed: u64) -> [u128; LANES] {
+    pub(super) fn run<W: Work>(work: W) -> W::Done {
         match is_there() {
-            // SAFETY: the processor has every feature that the function is compiled for: `is_there` has just asked for each of them.
-            true => unsafe { hash_wide(lanes, seed) },
-            false => hash_all(lanes, seed),
+            // SAFETY: the processor has every feature that the function is compiled for: each of them has just been asked for.
+            true => unsafe { widely(work) },
+            false => work.run(),
         }
     }
 }
 
 #[cfg(not(target_arch = "x86_64"))]
 mod wide {
-    use super::{LANES, Lanes, hash_all};
+    use super::Work;
 
     pub(super) fn is_there() -> bool {
         false
     }
 
-    pub(super) fn hashes(lanes: &Lanes, seed: u64) -> [u128; LANES] {
-        hash_all(lanes, seed)
+    pub(super) fn run<W: Work>(work: W) -> W::Done {
+        work.run()
     }
 }
 
@@ -137,44 +258,86 @@ mod tests {
     use super::*;
     use xxhash_rust::xxh3::xxh3_128_with_seed;
 
-    /// Values of all lengths whose first and last bytes overlap as they do in a slice.
-    fn noise(round: u64) -> ([[u8; 16]; LANES], Lanes) {
-        let mut values = [[0; 16]; LANES];
-        let mut lanes = Lanes {
-            first: [0; LANES],
-            last: [0; LANES],
-            length: [16; LANES],
-        };
-        for (lane, value) in values.iter_mut().enumerate() {
-            let number = round * 1_000 + lane as u64;
-            let low = number.wrapping_mul(0x9E37_79B9_7F4A_7C15);
-            let high = low.rotate_left(23).wrapping_mul(0xC2B2_AE3D_27D4_EB4F);
-            *value = (u128::from(low) | u128::from(high) << 64).to_le_bytes();
-            let length = 9 + (number % 8) as usize;
-            let bytes = &value[..length];
-            lanes.first[lane] = u64::from_le_bytes(*bytes.first_chunk().expect("nine bytes"));
-            lanes.last[lane] = u64::from_le_bytes(*bytes.last_chunk().expect("nine bytes"));
-            lanes.length[lane] = length as u64;
-        }
-        (values, lanes)
+    /// Whatever the processor: where it is not wide, the same is done in narrow registers.
+    const ANY: Wide = Wide(());
+
+    fn noise(number: u64) -> u128 {
+        let low = number.wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        let high = low.rotate_left(23).wrapping_mul(0xC2B2_AE3D_27D4_EB4F);
+        u128::from(low) | u128::from(high) << 64
+    }
+
+    fn lanes<T>(round: u64, value: impl Fn(u128) -> T) -> [T; LANES] {
+        std::array::from_fn(|lane| value(noise(round * 1_000 + lane as u64)))
+    }
+
+    /// What comes of adding hashes of these bytes to these sums.
+    fn expected(sums: [u128; LANES], seed: u64, bytes: impl Fn(usize) -> Vec<u8>) -> [u128; LANES] {
+        std::array::from_fn(|lane| sums[lane].wrapping_add(xxh3_128_with_seed(&bytes(lane), seed)))
     }
 
     #[test]
-    fn hashes_are_those_of_the_general_function_in_registers_of_any_width() {
+    fn hashes_are_those_of_the_general_function() {
         for round in 0..500 {
-            let (values, lanes) = noise(round);
-            let seed = round.wrapping_mul(0x1656_6791_9E37_79F9);
-            let expected: [u128; LANES] = std::array::from_fn(|lane| {
-                xxh3_128_with_seed(&values[lane][..lanes.length[lane] as usize], seed)
-            });
-            assert_eq!(lanes.hashes(seed), expected);
-            assert_eq!(hash_all(&lanes, seed), expected, "as any processor does it");
+            let (seed, before) = (noise(round) as u64, lanes(round, |noise| noise));
+            let values = lanes(round + 7, u128::to_le_bytes);
+
+            let mut strings = Strings::ZEROS;
+            let length = |lane: usize| 9 + (round as usize + lane) % 8;
+            for lane in 0..LANES {
+                let bytes = &values[lane][..length(lane)];
+                strings.first[lane] = u64::from_le_bytes(*bytes.first_chunk().expect("nine bytes"));
+                strings.last[lane] = u64::from_le_bytes(*bytes.last_chunk().expect("nine bytes"));
+                strings.length[lane] = bytes.len() as u64;
+            }
+            let mut sums = before;
+            ANY.add_strings(&mut sums, &strings, seed);
+            assert_eq!(sums, expected(before, seed, |lane| values[lane][..length(lane)].into()));
+
+            let signed = lanes(round, |noise| noise as i64);
+            let mut sums = before;
+            ANY.add_signed(&mut sums, &signed, 1, seed);
+            let wide = |lane: usize| i128::from(signed[lane]).to_le_bytes().into();
+            assert_eq!(sums, expected(before, seed, wide));
+
+            let short = signed.map(|number| number >> 22);
+            let mut sums = before;
+            ANY.add_signed(&mut sums, &short, 1_000_000, seed);
+            let wide = |lane: usize| (i128::from(short[lane]) * 1_000_000).to_le_bytes().into();
+            assert_eq!(sums, expected(before, seed, wide));
+
+            let unsigned = lanes(round, |noise| noise as u64);
+            let mut sums = before;
+            ANY.add_unsigned(&mut sums, &unsigned, seed);
+            let wide = |lane: usize| u128::from(unsigned[lane]).to_le_bytes().into();
+            assert_eq!(sums, expected(before, seed, wide));
+
+            let mut sums = before;
+            let all = ANY.seal(&mut sums, seed);
+            assert_eq!(sums, expected([0; LANES], seed, |lane| before[lane].to_le_bytes().into()));
+            assert_eq!(all, sums.iter().fold(0u128, |all, sum| all.wrapping_add(*sum)));
         }
+    }
+
+    /// A processor whose registers are narrow runs the same steps.
+    #[test]
+    fn narrow_registers_give_the_same() {
+        let (numbers, mut narrow, mut wide) = (lanes(3, |noise| noise as i64), [0; LANES], [0; LANES]);
+        AddSigned {
+            sums: &mut narrow,
+            numbers: &numbers,
+            factor: 1,
+            seed: 9,
+        }
+        .run();
+        ANY.add_signed(&mut wide, &numbers, 1, 9);
+        assert_eq!(narrow, wide);
     }
 
     #[test]
     fn a_product_is_the_same_by_halves() {
-        for (one, other) in [(0, 5), (u64::MAX, u64::MAX), (u64::MAX, 2), (1 << 32, 1 << 33), (PRIME64_1, PRIME64_2)] {
+        let ends = [0, 1, 2, 1 << 32, 1 << 33, u64::MAX, PRIME64_1, PRIME64_2];
+        for (one, other) in ends.iter().flat_map(|one| ends.iter().map(move |other| (*one, *other))) {
             let whole = u128::from(one) * u128::from(other);
             assert_eq!(product(one, other), (whole as u64, (whole >> 64) as u64));
         }

@@ -36,6 +36,9 @@ pub trait Host: Send + Sync {
 
     /// Waits inside such work.
     fn block_on(&self, future: Pin<&mut dyn Future<Output = ()>>);
+
+    /// One of its tasks panicked. Others of the process may go on without it, and hide that.
+    fn panicked(&self);
 }
 
 /// Whether a process goes on.
@@ -154,10 +157,23 @@ impl<F: Future> Future for Owned<F> {
                 return Poll::Pending;
             }
         }
-        let Some(task) = &mut self.task else {
+        let Self { host, task } = &mut *self;
+        let Some(task) = task else {
             return Poll::Pending;
         };
+        let _looks = Looks(host.as_ref());
         task.as_mut().poll(context)
+    }
+}
+
+/// Sees a task panic while it is dropped.
+struct Looks<'a>(&'a dyn Host);
+
+impl Drop for Looks<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.panicked();
+        }
     }
 }
 
@@ -224,6 +240,9 @@ mod tests {
     /// Counts up, and is shut or dead as it is told.
     struct Counting(Mutex<(u64, Gate)>);
 
+    /// What is counted where a task panicked.
+    const PANICKED: u64 = 1_000;
+
     impl Host for Counting {
         fn chance(&self) -> u64 {
             let mut state = self.0.lock().expect("a state");
@@ -250,6 +269,10 @@ mod tests {
         fn block_on(&self, future: Pin<&mut dyn Future<Output = ()>>) {
             let ended = future.poll(&mut Context::from_waker(Waker::noop()));
             assert!(ended.is_ready(), "nothing waits in these tests");
+        }
+
+        fn panicked(&self) {
+            self.0.lock().expect("a state").0 += PANICKED;
         }
     }
 
@@ -284,6 +307,15 @@ mod tests {
                 .await
                 .is_err()
         );
+    }
+
+    #[tokio::test]
+    async fn a_task_that_panics_is_seen_though_nobody_waits_for_it() {
+        let host = counting();
+        let _within = Within::enter(host.clone());
+        let ended = spawn(async { std::panic::resume_unwind(Box::new("on purpose")) }).await;
+        assert!(ended.is_err_and(|error| error.is_panic()));
+        assert_eq!(host.0.lock().expect("a state").0, PANICKED);
     }
 
     #[tokio::test]

@@ -43,6 +43,11 @@ impl Coverage {
         *self.scenarios.entry(scenario).or_default() += 1;
     }
 
+    /// How many events of a kind there were.
+    pub(crate) fn seen(&self, kind: &str) -> u64 {
+        self.events.get(kind).copied().unwrap_or(0)
+    }
+
     pub(crate) fn saw(&mut self, model: &Model, at: At<'_>) {
         match self.events.get_mut(at.kind) {
             Some(count) => *count += 1,

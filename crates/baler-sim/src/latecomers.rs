@@ -51,9 +51,10 @@ async fn look_and_tell(birth: &Birth, root: &Root, dice: &mut Dice) -> Result<()
         return Ok(());
     };
     sleep(dice.about(birth.plan.grace)).await;
-    let told = tell(root, evidence, &written, identity).await;
-    birth
-        .world
-        .note(format_args!("{} tells of {path}: {told:?}", birth.life.name));
+    let who = &birth.life.name;
+    match tell(root, evidence, &written, identity).await {
+        Ok(told) => birth.world.note(format_args!("{who} tells of {path}: {told:?}")),
+        Err(error) => birth.world.note(format_args!("{who} tells of {path}: {error:#}")),
+    }
     Ok(())
 }

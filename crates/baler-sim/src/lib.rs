@@ -30,11 +30,13 @@ mod clock;
 mod store;
 mod world;
 
+mod impostors;
 mod latecomers;
 mod listers;
 mod nodes;
 mod operators;
 mod outsiders;
+mod readers;
 mod rows;
 mod work;
 

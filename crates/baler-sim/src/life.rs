@@ -2,6 +2,7 @@
 //! and its blocking work.
 
 use std::pin::Pin;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::Waker;
 use std::time::Duration;
@@ -23,6 +24,8 @@ pub(crate) struct Life {
     /// How often it looks whether there is something to do, at most.
     look_every: Duration,
     gate: Mutex<(Gate, Vec<Waker>)>,
+    /// Whether a task of it has panicked.
+    broken: AtomicBool,
 }
 
 impl Life {
@@ -34,6 +37,7 @@ impl Life {
             smaller: parts.one_of(&[1, 20_000, 60_000]),
             look_every: Duration::from_secs(looks.one_of(&[1, 5, 10, 20])),
             gate: Mutex::new((Gate::Open, Vec::new())),
+            broken: AtomicBool::new(false),
             name,
         })
     }
@@ -56,6 +60,11 @@ impl Life {
         if locked(&self.gate).0 == Gate::Shut {
             self.set(Gate::Open);
         }
+    }
+
+    /// Whether a task of it has panicked, whatever became of the others.
+    pub(crate) fn is_broken(&self) -> bool {
+        self.broken.load(Ordering::Relaxed)
     }
 
     pub(crate) fn is_dead(&self) -> bool {
@@ -105,6 +114,10 @@ impl Host for Life {
 
     fn block_on(&self, future: Pin<&mut dyn Future<Output = ()>>) {
         coroutine::wait(future);
+    }
+
+    fn panicked(&self) {
+        self.broken.store(true, Ordering::Relaxed);
     }
 }
 

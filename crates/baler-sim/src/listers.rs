@@ -21,7 +21,12 @@ pub(crate) async fn lister(birth: Birth) -> Result<()> {
     let root = opening::root(&birth).await?;
     let mut dice = Dice::new(birth.world.seed, &format!("lists of {}", birth.life.name));
     while !birth.drain.load(Ordering::Relaxed) {
-        sleep(dice.about(birth.plan.pace * 3)).await;
+        let pause = sleep(dice.about(birth.plan.pace * 3));
+        tokio::select! {
+            biased;
+            () = birth.world.something_is_compacted(), if birth.plan.hasty_lister => {}
+            () = pause => {}
+        }
         if let Err(error) = let_go_what_is_missing(&root).await {
             birth
                 .world

@@ -3,15 +3,16 @@
 mod contents;
 mod leaving;
 mod times;
+mod versions;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
 use serde_json::Value;
 
 use crate::oracle::At;
+use versions::{Shown, Versions};
 
 /// Stores tell when something was written in whole seconds, so that a length of time is known to a second at best.
 const STAMP_MS: u64 = 1_000;
@@ -80,7 +81,9 @@ struct Content {
 /// A reader's promise.
 #[derive(Clone, Debug)]
 pub(crate) struct Pin {
-    pub(crate) shows: Arc<BTreeMap<String, Live>>,
+    pub(crate) shows: Shown,
+    /// The version that it names; the one that its entry leads to, if none.
+    version: Option<u64>,
     pub(crate) lifetime_ms: u64,
     pub(crate) since_ms: u64,
 }
@@ -115,6 +118,8 @@ pub(crate) struct Model {
     pub(crate) commits: BTreeMap<u64, Commit>,
     pub(crate) due: BTreeSet<String>,
     pub(crate) pins: BTreeMap<(u64, u32), Pin>,
+    /// What each version showed.
+    pub(crate) versions: Versions,
     /// Versions that were ever added.
     pub(crate) added: BTreeSet<(String, Option<String>)>,
     /// Versions that left the table because Baler had no more use for them.
@@ -153,6 +158,7 @@ impl Default for Model {
             commits: BTreeMap::new(),
             due: BTreeSet::new(),
             pins: BTreeMap::new(),
+            versions: Versions::default(),
             added: BTreeSet::new(),
             spent: BTreeSet::new(),
             quarantined: BTreeSet::new(),
@@ -235,7 +241,11 @@ impl Model {
         self.note_signs(at);
         self.note_touched(at);
         match at.kind {
-            "TableCreated" => self.retention_ms = body["spec"]["retention"].as_u64(),
+            "TableCreated" => {
+                self.retention_ms = body["spec"]["retention"].as_u64();
+                let grace_ms = body["spec"]["grace"].as_u64();
+                self.versions.made = grace_ms.map(|grace_ms| (at.sequence, grace_ms));
+            }
             "FilesAdded" => self.add(at),
             "FilesLost" => self.lose(&paths_of(&body["paths"])),
             "FilesExpired" => self.expire(&paths_of(&body["paths"])),
@@ -335,10 +345,12 @@ impl Model {
                     self.due.remove(&path);
                 }
             }
-            "Pinned" if body["version"].is_null() => {
+            "Pinned" => {
+                let version = body["version"].as_u64();
                 let pin = Pin {
-                    // What this entry leads to; filled in at its end.
-                    shows: Arc::default(),
+                    // What this entry leads to is filled in at its end.
+                    shows: version.map_or_else(Shown::default, |version| self.versions.at(version)),
+                    version,
                     lifetime_ms: body["lifetime"].as_u64().unwrap_or(0),
                     since_ms: at.now_ms,
                 };
@@ -385,10 +397,14 @@ impl Model {
             .last()
             .and_then(|seal| seal["xxh3"].as_str())
             .map(str::to_owned);
-        let mut new = self.pins.range_mut((number, 0)..=(number, u32::MAX)).peekable();
-        if new.peek().is_some() {
-            let shows = Arc::new(self.live.clone());
-            new.for_each(|(_, pin)| pin.shows = shows.clone());
+        if self.in_place {
+            return;
+        }
+        self.versions.note(number, now_ms, &self.live);
+        for (_, pin) in self.pins.range_mut((number, 0)..=(number, u32::MAX)) {
+            if pin.version.is_none() {
+                pin.shows = self.versions.at(number);
+            }
         }
     }
 }

@@ -43,7 +43,8 @@ pub(crate) async fn operator(birth: Birth) -> Result<()> {
         let table = TableName::from(TABLE);
         let jobs: Vec<_> = state.jobs.keys().copied().collect();
         let committed: Vec<_> = state.committed.keys().copied().collect();
-        if !committed.is_empty() && dice.permille(400) {
+        let often = if birth.plan.regrets { 700 } else { 400 };
+        if !committed.is_empty() && dice.permille(often) {
             take_back(&birth, &root, dice.one_of(&committed)).await;
             continue;
         }
@@ -75,8 +76,9 @@ fn leaving(birth: &Birth, dice: &mut Dice) -> Option<JobId> {
 
 /// What is refused stays as it is.
 async fn take_back(birth: &Birth, root: &Root, job: JobId) {
-    let undone = undoing::undo(root, job).await;
-    birth
-        .world
-        .note(format_args!("{} undoes {job}: {undone:?}", birth.life.name));
+    let who = &birth.life.name;
+    match undoing::undo(root, job).await {
+        Ok(undone) => birth.world.note(format_args!("{who} undoes {job}: {undone:?}")),
+        Err(error) => birth.world.note(format_args!("{who} undoes {job}: {error:#}")),
+    }
 }

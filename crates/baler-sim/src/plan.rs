@@ -37,6 +37,12 @@ pub(crate) struct Plan {
     pub(crate) rough_start: bool,
     /// Whether somebody tells of files long after having looked at them.
     pub(crate) latecomer: bool,
+    /// Whether somebody shows tokens that nobody was given.
+    pub(crate) impostor: bool,
+    /// Whether whoever lists the folder does so whenever outputs are about to be published.
+    pub(crate) hasty_lister: bool,
+    /// Whether jobs are taken back all the time, and readers are never heard of again.
+    pub(crate) regrets: bool,
     /// Between two files of a writer.
     pub(crate) pace: Duration,
     pub(crate) lease: Duration,
@@ -119,18 +125,22 @@ impl Plan {
             let until = from + seconds(&mut dice, 120, 3_600);
             Night { from, until }
         });
+        let regrets = !in_place && Dice::new(seed, "regrets").permille(120);
         Self {
             workers,
             coordinators,
+            regrets,
+            hasty_lister: Dice::new(seed, "hasty lister").permille(400),
             in_place,
             remote_workers: if coordinators > 0 { dice.between(1, 4) } else { 0 },
             night,
             rough_start: dice.permille(150) && !only_clocks(mix),
             latecomer: dice.permille(300),
+            impostor: Dice::new(seed, "impostor").permille(150),
             collectors: dice.below(3),
             writers: dice.between(1, 3),
-            readers: dice.below(2),
-            operator: dice.permille(300),
+            readers: dice.below(2).max(u64::from(regrets)),
+            operator: dice.permille(300) || regrets,
             active: active + night.map_or(Duration::ZERO, |night| night.until - night.from),
             pace: seconds(&mut dice, pace.0, pace.1),
             lease: match dice.below(3) {

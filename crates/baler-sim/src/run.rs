@@ -162,6 +162,7 @@ fn begin_fleet(birth: &Birth) {
     join(|_| Kind::Operator, "operator", u64::from(plan.operator));
     join(|_| Kind::Lister, "lister", u64::from(plan.in_place));
     join(|_| Kind::Latecomer, "latecomer", u64::from(plan.latecomer));
+    join(|_| Kind::Impostor, "impostor", u64::from(plan.impostor));
     let mix = &birth.world.mix;
     let meddled = mix.has(Fault::Overwrite) || mix.has(Fault::Remove);
     join(|_| Kind::Outsider, "outsider", u64::from(meddled));

@@ -1,4 +1,4 @@
-//! What is done with the table by those who use it: files are handed over, and versions are read.
+//! What is done with the table by those who write: files are put down and handed over.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
@@ -10,7 +10,7 @@ use baler::root::Root;
 use baler_core::file::{File, FilePath, Identity, KeyRange};
 use baler_core::ids::{Partition, Sequence, TableName};
 use baler_core::request::{Reply, Request};
-use baler_core::time::{Millis, RowTime, TimeRange};
+use baler_core::time::{RowTime, TimeRange};
 use bytes::Bytes;
 use tokio::time::sleep;
 
@@ -19,7 +19,6 @@ use crate::dice::Dice;
 use crate::nodes::{Birth, opening};
 use crate::plan::TABLE;
 use crate::rows::{self, Known};
-use crate::scenarios::Scenario;
 use crate::store::PREFIX;
 use crate::store::objects::{Op, tag_of};
 
@@ -235,54 +234,4 @@ pub(crate) async fn tell(
         files: vec![Arc::new(file)],
     };
     Ok(root.replica.submit(request).await?)
-}
-
-/// Pins a version, and reads it again and again.
-pub(crate) async fn reader(birth: Birth) -> Result<()> {
-    let root = opening::root(&birth).await?;
-    let mut dice = Dice::new(birth.world.seed, &format!("reads of {}", birth.life.name));
-    while !birth.drain.load(Ordering::Relaxed) {
-        sleep(dice.about(Duration::from_secs(20))).await;
-        if !birth.closing.load(Ordering::Relaxed) {
-            read_a_version(&birth, &root, &mut dice).await?;
-        }
-    }
-    root.replica.clone().close().await;
-    Ok(())
-}
-
-async fn read_a_version(birth: &Birth, root: &Root, dice: &mut Dice) -> Result<()> {
-    let table = TableName::from(TABLE);
-    let lifetime = Millis::from_secs(dice.between(30, 400));
-    let pin = Request::Pin {
-        table: table.clone(),
-        owner: birth.life.name.as_str().into(),
-        lifetime,
-        version: None,
-    };
-    let Reply::Pinned(pin) = root.replica.submit(pin).await? else {
-        return Ok(());
-    };
-    birth.world.count(|coverage| coverage.reached(Scenario(29)));
-    let Ok(files) = root.replica.state().files_at(&table, pin.entry) else {
-        return Ok(());
-    };
-    for _ in 0..dice.between(1, 6) {
-        sleep(dice.about(Duration::from_secs(25))).await;
-        for file in &files {
-            let began = birth.world.now_ms();
-            if root.site.root.identity_now(&file.path).await?.is_some() {
-                continue;
-            }
-            let id = (pin.entry.0, pin.index);
-            let wrong = birth
-                .world
-                .look(|oracle, _| checkers::readers::missing(&oracle.model, id, &file.path.path, began));
-            if let Some(what) = wrong {
-                birth.world.look(|oracle, _| oracle.found(5, what));
-            }
-        }
-    }
-    root.replica.submit(Request::Unpin(pin)).await?;
-    Ok(())
 }

@@ -30,6 +30,10 @@ pub(crate) struct World {
     began: Instant,
     /// Told whenever files are put on a deletion list.
     due: Notify,
+    /// Told whenever a range is leased.
+    leased: Notify,
+    /// Told whenever outputs take their inputs' place, and are to be published.
+    compacted: Notify,
     inside: Mutex<Inside>,
 }
 
@@ -42,6 +46,8 @@ struct Inside {
     /// Whether faults happen: not while the root is made, and not after all is healed.
     faulty: bool,
     storm_until: Option<Instant>,
+    /// In worlds in which uploads may begin long after they were asked for.
+    late_uploads: Option<Dice>,
     cuts: BTreeMap<String, Cut>,
 }
 
@@ -61,22 +67,27 @@ impl fmt::Debug for World {
 impl World {
     pub(crate) fn new(seed: u64, mix: Mix, readable: bool) -> Arc<Self> {
         let slow_data = only_clocks(&mix) && Dice::new(seed, "slow data").permille(500);
+        let mut late_uploads = Dice::new(seed, "late uploads");
+        let inside = Inside {
+            objects: Objects::default(),
+            dice: Dice::new(seed, "world"),
+            trace: Trace::new(readable),
+            coverage: Coverage::default(),
+            oracle: Oracle::default(),
+            faulty: false,
+            storm_until: None,
+            late_uploads: (mix.has(Fault::ApplyLate) && late_uploads.permille(400)).then_some(late_uploads),
+            cuts: BTreeMap::new(),
+        };
         Arc::new(Self {
             seed,
             mix,
             slow_data,
             began: Instant::now(),
             due: Notify::new(),
-            inside: Mutex::new(Inside {
-                objects: Objects::default(),
-                dice: Dice::new(seed, "world"),
-                trace: Trace::new(readable),
-                coverage: Coverage::default(),
-                oracle: Oracle::default(),
-                faulty: false,
-                storm_until: None,
-                cuts: BTreeMap::new(),
-            }),
+            leased: Notify::new(),
+            compacted: Notify::new(),
+            inside: Mutex::new(inside),
         })
     }
 
@@ -110,6 +121,16 @@ impl World {
     /// Waits until files are put on a deletion list.
     pub(crate) async fn something_is_due(&self) {
         self.due.notified().await;
+    }
+
+    /// Waits until a range is leased.
+    pub(crate) async fn something_is_leased(&self) {
+        self.leased.notified().await;
+    }
+
+    /// Waits until outputs are to be published.
+    pub(crate) async fn something_is_compacted(&self) {
+        self.compacted.notified().await;
     }
 
     /// A request of this process came to nothing.
@@ -168,6 +189,16 @@ impl World {
             inside.coverage.struck(fault);
         }
         strikes
+    }
+
+    /// How long after it was asked for an upload in parts begins, where that is so late that its attempt may be forgotten by
+    /// then.
+    pub(crate) fn upload_begins_late(&self) -> Option<Duration> {
+        let inside = &mut *self.inside();
+        let dice = inside.late_uploads.as_mut().filter(|_| inside.faulty)?;
+        let late = dice.permille(300).then(|| dice.about(Duration::from_secs(300)))?;
+        inside.coverage.struck(Fault::ApplyLate);
+        Some(late)
     }
 
     /// A fault that the simulator itself brought about.
@@ -247,6 +278,8 @@ impl World {
         let mut changes = Vec::new();
         let done = inside.objects.apply(now, op, &mut changes);
         let due_before = inside.oracle.model.due.len();
+        let leased_before = inside.coverage.seen("RangeLeased");
+        let compacted_before = inside.coverage.seen("JobCompacted");
         inside.coverage.requests += 1;
         let who = by.unwrap_or("outside");
         let outcome = match &done {
@@ -281,6 +314,12 @@ impl World {
         }
         if inside.oracle.model.due.len() > due_before {
             self.due.notify_waiters();
+        }
+        if inside.coverage.seen("RangeLeased") > leased_before {
+            self.leased.notify_waiters();
+        }
+        if inside.coverage.seen("JobCompacted") > compacted_before {
+            self.compacted.notify_waiters();
         }
         done
     }

@@ -8,9 +8,6 @@ impl Mutant {
         match self {
             Self::TombstoneDroppedEarly => Some("the simulated rows know no tombstones"),
             Self::WrongTieBreak => Some("no two simulated rows have one key and version"),
-            Self::PinsWhatIsGone => Some("simulated readers pin the present only"),
-            Self::TokenAtLeast => Some("no simulated process shows a token that it was not given"),
-            Self::AnswersFromMemory => Some("whoever is refused asks again, there and here"),
             Self::DeathSeenLate => Some("how soon a death is seen is not among the guarantees"),
             Self::DeathsForgotten => Some("no simulated file kills its worker"),
             Self::RoutesIgnored | Self::EvenShares => {
@@ -18,9 +15,6 @@ impl Mutant {
             }
             Self::StormNotHeeded => Some("a simulated store has no limit that requests could exceed"),
             Self::CacheUnchecked => Some("simulated workers have no cache"),
-            Self::UnpublishedIsLetGo => Some("no listing has come between a commit and its publishing there"),
-            Self::PinEndsUnseen => Some("readers seldom die there with a pin on what an undo brought back"),
-            Self::LateUploadsStay => Some("uploads seldom begin there after their attempt was forgotten"),
             _ => None,
         }
     }

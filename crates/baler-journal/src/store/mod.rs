@@ -7,6 +7,7 @@ mod faulty;
 mod local;
 mod memory;
 mod object;
+mod words;
 
 use std::fmt;
 
@@ -19,6 +20,7 @@ pub use faulty::{Call, Fault, FaultyStore, Gate, Operation};
 pub use local::{LOCAL_ENDPOINT, LocalStore};
 pub use memory::MemoryStore;
 pub use object::{ObjectStoreStore, identity_of};
+pub use words::words_of;
 
 /// A place for objects.
 #[async_trait]

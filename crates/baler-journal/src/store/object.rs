@@ -13,7 +13,7 @@ use futures::stream::{self, BoxStream};
 use object_store::path::Path;
 use object_store::{ObjectStore, ObjectStoreExt, PutMode, PutOptions, PutPayload};
 
-use super::{Object, ObjectMeta, Store, StoreError};
+use super::{Object, ObjectMeta, Store, StoreError, words_of};
 
 /// An `object_store` store.
 #[derive(Debug)]
@@ -127,7 +127,7 @@ impl StoreError {
     /// applied looks like any other failure.
     pub fn from_object_store(path: &str, error: &object_store::Error) -> Self {
         use object_store::Error as E;
-        let (path_owned, reason) = (path.to_owned(), error.to_string());
+        let (path_owned, reason) = (path.to_owned(), words_of(error));
         match error {
             E::NotFound { .. } => Self::NotFound { path: path_owned },
             E::AlreadyExists { .. } | E::Precondition { .. } => Self::AlreadyExists { path: path_owned },

@@ -2,7 +2,7 @@
 
 use arrow::array::*;
 use arrow::datatypes::*;
-use baler_hash::{LANES, Lanes, hash_9_to_32, hash_16};
+use baler_hash::{LANES, Strings, Wide, hash_9_to_32, hash_16};
 use xxhash_rust::xxh3::xxh3_128_with_seed;
 
 pub(super) fn canonical_float(value: f64) -> i128 {
@@ -38,12 +38,14 @@ pub(super) fn numbers<T: ArrowPrimitiveType>(
         return each(sums, array, |row| hash(values[row]));
     }
     let (mut sums, mut values) = (sums, values);
-    if let Some(mut lanes) = Lanes::new() {
+    if let Some(wide) = Wide::here() {
         let (many, few) = sums.as_chunks_mut();
-        let (many_values, few_values) = values.as_chunks::<LANES>();
+        let (many_values, few_values) = values.as_chunks();
         for (sums, values) in many.iter_mut().zip(many_values) {
-            fill(&mut lanes, values.iter().map(|value| canonical(*value) as u128));
-            add(sums, &lanes.hashes(seed));
+            if !add_many(wide, sums, values, seed, &canonical) {
+                let rows = sums.iter_mut().zip(values);
+                rows.for_each(|(sum, value)| *sum = sum.wrapping_add(hash(*value)));
+            }
         }
         (sums, values) = (few, few_values);
     }
@@ -52,20 +54,54 @@ pub(super) fn numbers<T: ArrowPrimitiveType>(
     rows.for_each(|(sum, value)| *sum = sum.wrapping_add(hash(*value)));
 }
 
-/// Lays values of sixteen bytes into lanes.
+/// Adds hashes of numbers of 64 bits, with a sign or without; says no if one of them is longer.
 #[inline]
-pub(super) fn fill(lanes: &mut Lanes, values: impl Iterator<Item = u128>) {
-    let places = lanes.first.iter_mut().zip(&mut lanes.last);
-    for ((first, last), value) in places.zip(values) {
-        (*first, *last) = (value as u64, (value >> 64) as u64);
+fn add_many<N: Copy>(
+    wide: Wide,
+    sums: &mut [u128; LANES],
+    values: &[N; LANES],
+    seed: u64,
+    canonical: impl Fn(N) -> i128,
+) -> bool {
+    let (mut numbers, mut beyond_signed, mut beyond_unsigned) = ([0; LANES], 0, 0);
+    for (number, value) in numbers.iter_mut().zip(values) {
+        let whole = canonical(*value);
+        let high = (whole >> 64) as i64;
+        *number = whole as i64;
+        beyond_signed |= high ^ (*number >> 63);
+        beyond_unsigned |= high;
     }
+    match (beyond_signed, beyond_unsigned) {
+        (0, _) => wide.add_signed(sums, &numbers, 1, seed),
+        (_, 0) => wide.add_unsigned(sums, &numbers.map(|number| number as u64), seed),
+        _ => return false,
+    }
+    true
 }
 
-#[inline]
-fn add(sums: &mut [u128; LANES], hashes: &[u128; LANES]) {
-    for (sum, hash) in sums.iter_mut().zip(hashes) {
-        *sum = sum.wrapping_add(*hash);
+/// Times in nanoseconds, of which each tick has so many.
+pub(super) fn times(sums: &mut [u128], ticks: &PrimitiveArray<Int64Type>, seed: u64, nanos: i64) {
+    let in_nanos = |ticks: i64| i128::from(ticks) * i128::from(nanos);
+    let Some(wide) = Wide::here().filter(|_| ticks.null_count() == 0) else {
+        return numbers(sums, ticks, seed, in_nanos);
+    };
+    // So many bits of a number leave room for the product.
+    let bits = nanos.leading_zeros() - 1;
+    let (many, few) = sums.as_chunks_mut();
+    let (many_ticks, few_ticks) = ticks.values().as_chunks();
+    let one_by_one = |sums: &mut [u128], ticks: &[i64]| {
+        for (sum, ticks) in sums.iter_mut().zip(ticks) {
+            *sum = sum.wrapping_add(hash_16(in_nanos(*ticks).to_le_bytes(), seed));
+        }
+    };
+    for (sums, ticks) in many.iter_mut().zip(many_ticks) {
+        let beyond = ticks.iter().fold(0, |all, ticks| all | (ticks ^ ticks >> 63) >> bits);
+        match beyond {
+            0 => wide.add_signed(sums, ticks, nanos, seed),
+            _ => one_by_one(sums, ticks),
+        }
     }
+    one_by_one(few, few_ticks);
 }
 
 /// Whole numbers that lie close together come again and again: each of them is hashed once, unless many are hashed sooner than looked up.
@@ -77,7 +113,7 @@ pub(super) fn wholes<T: ArrowPrimitiveType>(
 ) where
     T::Native: Ord,
 {
-    if Lanes::new().is_some() {
+    if Wide::here().is_some() {
         return numbers(sums, array, seed, canonical);
     }
     let values = &array.values()[..array.len()];
@@ -116,14 +152,15 @@ pub(super) fn strings<T: ByteArrayType>(sums: &mut [u128], array: &GenericByteAr
     if array.null_count() > 0 {
         return each(sums, array, hash);
     }
-    let Some(mut lanes) = Lanes::new() else {
+    let Some(wide) = Wide::here() else {
         return each(sums, array, hash);
     };
+    let mut strings = Strings::ZEROS;
     for (number, sums) in sums.chunks_mut(LANES).enumerate() {
         let first = number * LANES;
         let row = |lane: usize| value(ends[first + lane], ends[first + lane + 1]);
         match <&mut [u128; LANES]>::try_from(&mut *sums) {
-            Ok(sums) if fill_strings(&mut lanes, row) => add(sums, &lanes.hashes(seed)),
+            Ok(sums) if fill(&mut strings, row) => wide.add_strings(sums, &strings, seed),
             _ => {
                 let rows = sums.iter_mut().enumerate();
                 rows.for_each(|(lane, sum)| *sum = sum.wrapping_add(hash_of(row(lane), seed)));
@@ -132,17 +169,17 @@ pub(super) fn strings<T: ByteArrayType>(sums: &mut [u128], array: &GenericByteAr
     }
 }
 
-/// Lays strings into lanes, if all of them fit there.
+/// Lays strings side by side, if all of them are short enough.
 #[inline]
-fn fill_strings<'a>(lanes: &mut Lanes, row: impl Fn(usize) -> &'a [u8]) -> bool {
+fn fill<'a>(strings: &mut Strings, row: impl Fn(usize) -> &'a [u8]) -> bool {
     for lane in 0..LANES {
         let value = row(lane);
         let (Some(first), Some(last), 9..=16) = (value.first_chunk(), value.last_chunk(), value.len()) else {
             return false;
         };
-        lanes.first[lane] = u64::from_le_bytes(*first);
-        lanes.last[lane] = u64::from_le_bytes(*last);
-        lanes.length[lane] = value.len() as u64;
+        strings.first[lane] = u64::from_le_bytes(*first);
+        strings.last[lane] = u64::from_le_bytes(*last);
+        strings.length[lane] = value.len() as u64;
     }
     true
 }

@@ -12,8 +12,8 @@ use arrow::array::*;
 use arrow::compute::cast;
 use arrow::datatypes::*;
 use arrow::error::ArrowError;
-use baler_hash::{Lanes, hash_16};
-use flat::{bytes, canonical_float, decimals, each, fill, numbers, strings, wholes};
+use baler_hash::{Wide, hash_16};
+use flat::{bytes, canonical_float, decimals, each, numbers, strings, times, wholes};
 use nested::{ends_of, lists, maps, structs};
 use xxhash_rust::xxh3::{xxh3_64_with_seed, xxh3_128_with_seed};
 
@@ -70,13 +70,9 @@ pub(crate) fn add_codes(sums: &mut [u128], entries: &[u128], codes: &Int32Array)
 pub(crate) fn seal(sums: &mut [u128]) -> Digest {
     let (mut digest, seed) = (Digest::EMPTY, Kind::Row as u64);
     let mut rest = sums;
-    if let Some(mut lanes) = Lanes::new() {
+    if let Some(wide) = Wide::here() {
         let (many, few) = rest.as_chunks_mut();
-        for sums in many {
-            fill(&mut lanes, sums.iter().copied());
-            *sums = lanes.hashes(seed);
-            sums.iter().for_each(|sum| digest.add_row(*sum));
-        }
+        many.iter_mut().for_each(|sums| digest.add_row(wide.seal(sums, seed)));
         rest = few;
     }
     for sum in rest {
@@ -136,22 +132,12 @@ fn add_values(sums: &mut [u128], array: &ArrayRef, path: u64) -> Result<(), Arro
         Timestamp(unit, _) => {
             let nanos = nanos_in(*unit) as i64;
             let whole = array.to_data().into_builder().data_type(Int64).build()?;
-            numbers(
-                sums,
-                &PrimitiveArray::<Int64Type>::from(whole),
-                seed(Kind::Timestamp),
-                |v| i128::from(v) * i128::from(nanos),
-            )
+            times(sums, &whole.into(), seed(Kind::Timestamp), nanos)
         }
         Duration(unit) => {
             let nanos = nanos_in(*unit) as i64;
             let whole = array.to_data().into_builder().data_type(Int64).build()?;
-            numbers(
-                sums,
-                &PrimitiveArray::<Int64Type>::from(whole),
-                seed(Kind::Duration),
-                |v| i128::from(v) * i128::from(nanos),
-            )
+            times(sums, &whole.into(), seed(Kind::Duration), nanos)
         }
         Interval(IntervalUnit::YearMonth) => {
             numbers!(IntervalYearMonthType, Kind::Interval, i128::from)

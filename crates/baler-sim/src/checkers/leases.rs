@@ -18,13 +18,10 @@ pub(super) fn event(model: &Model, at: At<'_>, wrong: &mut Wrong) {
             counts(model, at, &range_of(&at.body["range"]), token, wrong);
         }
         "JobPublished" => counts(model, at, "Publish", token_of(&at.body["token"]), wrong),
-        "RangeReleased" => {
-            let attempt = &at.body["attempt"];
-            let (range, token) = (range_of(&attempt["range"]), token_of(&attempt["token"]));
-            let job = attempt["job"].as_u64().and_then(|id| model.jobs.get(&id));
-            let held = job.and_then(|job| job.leases.get(&range));
-            if held.is_none_or(|held| held.token != token) {
-                wrong.push((3, format!("{token:?} is released, but {held:?} is held")));
+        "RangeReleased" => shown(model, &at.body["attempt"], "released", wrong),
+        "LeasesRewatched" => {
+            for attempt in at.body["attempts"].as_array().into_iter().flatten() {
+                shown(model, attempt, "passed on", wrong);
             }
         }
         _ => {}
@@ -56,6 +53,16 @@ fn leased(model: &Model, at: At<'_>, wrong: &mut Wrong) {
     }
     if job.finished.contains_key(&range) {
         wrong.push((3, format!("range {range} is leased, but finished")));
+    }
+}
+
+/// Only who shows the token of a lease can give it back, or have another watcher answer for it.
+fn shown(model: &Model, attempt: &Value, what: &str, wrong: &mut Wrong) {
+    let (range, token) = (range_of(&attempt["range"]), token_of(&attempt["token"]));
+    let job = attempt["job"].as_u64().and_then(|id| model.jobs.get(&id));
+    let held = job.and_then(|job| job.leases.get(&range));
+    if held.is_none_or(|held| held.token != token) {
+        wrong.push((3, format!("{token:?} is {what}, but {held:?} is held")));
     }
 }
 

@@ -1,19 +1,46 @@
 //! Guarantee 5: nothing that a live or pinned version shows is put on the deletion list, and whoever reads one meets no
 //! missing file.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::Wrong;
-use crate::model::{Model, paths_of};
+use crate::model::{Live, Model, paths_of};
 use crate::oracle::At;
 use crate::rows;
 use crate::store::{Objects, PREFIX};
 use crate::work::INBOX;
 
 pub(super) fn event(model: &Model, at: At<'_>, wrong: &mut Wrong) {
-    if at.kind != "DeletionDue" {
-        return;
+    match at.kind {
+        "DeletionDue" => due(model, at, wrong),
+        "Pinned" => wrong.extend(
+            at.body["version"]
+                .as_u64()
+                .and_then(|version| granted(model, version)),
+        ),
+        _ => {}
     }
+}
+
+/// Who may read a version finds all of it.
+fn granted(model: &Model, version: u64) -> Option<(u8, String)> {
+    let shown = model.versions.at(version);
+    let is_gone = |path: &str, file: &Live| match &file.tag {
+        Some(tag) => model.gone_since(path, tag).is_some(),
+        None => model.is_missing(path),
+    };
+    let mut shown = shown.iter();
+    let (path, _) = shown.find(|(path, file)| {
+        let leaves = is_gone(path, file) || model.due.contains(*path);
+        leaves && model.meddled_at(path, Some(file)).is_none()
+    })?;
+    Some((
+        5,
+        format!("version {version} is pinned, and shows {path}, which is due or gone"),
+    ))
+}
+
+fn due(model: &Model, at: At<'_>, wrong: &mut Wrong) {
     // The pin's time begins at the store's, so it cannot be over before this.
     for path in paths_of(&at.body["paths"]) {
         for (id, pin) in &model.pins {
@@ -42,6 +69,29 @@ pub(crate) fn in_sight(model: &Model, objects: &Objects, path: &str, tag: &str) 
         .iter()
         .find(|(key, version, _)| shown.get(key).is_none_or(|shown| shown < version));
     hidden.map(|(key, _, _)| format!("{path} was deleted, and its row {key} is nowhere in sight"))
+}
+
+/// A reader is told which files its version shows.
+pub(crate) fn shown<'a>(
+    model: &Model,
+    pin: (u64, u32),
+    paths: impl Iterator<Item = &'a str>,
+) -> Option<String> {
+    let told: BTreeSet<&str> = paths.collect();
+    let shows = &model.pins.get(&pin)?.shows;
+    let other = shows.len() != told.len() || shows.keys().any(|path| !told.contains(path.as_str()));
+    other.then(|| {
+        format!(
+            "pin {pin:?} shows {told:?}, and its version is {:?}",
+            shows.keys()
+        )
+    })
+}
+
+/// A reader was told that a version cannot be read. It was written before the reader asked for it.
+pub(crate) fn refused(model: &Model, version: u64, now_ms: u64) -> Option<String> {
+    let kept = model.versions.is_kept(version, now_ms);
+    kept.then(|| format!("version {version} is refused, which was there before it was asked for"))
 }
 
 /// A reader met nothing where a file should be.

@@ -36,6 +36,10 @@ pub(crate) async fn supervise(kind: Kind, mut birth: Birth) {
         birth.life = Life::begin(birth.world.seed, name);
         birth.drain = Arc::default();
         live(kind, &birth, &mut dice).await;
+        if birth.life.is_broken() {
+            let what = format!("a task of {} panicked", birth.life.name);
+            birth.world.look(|oracle, _| oracle.found(8, what));
+        }
         if let Some(left) = until_morning(&birth) {
             sleep(left).await;
         }

@@ -20,7 +20,7 @@ use std::sync::atomic::AtomicBool;
 use crate::life::Life;
 use crate::plan::Plan;
 use crate::world::World;
-use crate::{latecomers, listers, operators, outsiders, work};
+use crate::{impostors, latecomers, listers, operators, outsiders, readers, work};
 use network::Network;
 
 /// What a process does.
@@ -36,6 +36,7 @@ pub(crate) enum Kind {
     Outsider,
     Latecomer,
     Lister,
+    Impostor,
 }
 
 /// What a process needs to know.
@@ -63,11 +64,12 @@ impl Kind {
             Self::Remote => working::remote(birth).await,
             Self::Collector => collecting::collector(birth).await,
             Self::Writer => work::writer(birth).await,
-            Self::Reader => work::reader(birth).await,
+            Self::Reader => readers::reader(birth).await,
             Self::Operator => operators::operator(birth).await,
             Self::Outsider => outsiders::outsider(birth).await,
             Self::Latecomer => latecomers::latecomer(birth).await,
             Self::Lister => listers::lister(birth).await,
+            Self::Impostor => impostors::impostor(birth).await,
         }
     }
 }

@@ -122,6 +122,11 @@ impl Wire {
         if op.writes() && world.strikes(Fault::ApplyLate) {
             fate.lands_late = Some(world.long_latency());
         }
+        if matches!(op, Op::BeginUpload { .. })
+            && let Some(late) = world.upload_begins_late()
+        {
+            fate.lands_late = Some(late);
+        }
         if matches!(op, Op::Put { if_absent: true, .. }) {
             fate.false_exists = world.strikes_often(Fault::FalseExists);
         }

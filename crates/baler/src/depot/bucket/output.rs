@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use baler_core::file::FilePath;
 use baler_journal::host;
+use baler_journal::store::words_of;
 use object_store::path::Path;
 use object_store::{ObjectStore, ObjectStoreExt, WriteMultipart};
 use tokio::runtime::Handle;
@@ -73,7 +74,7 @@ impl Write for BucketOutput {
         let ready = host::block_on(&self.runtime, upload.wait_for_capacity(PARTS_AT_ONCE));
         if let Err(error) = ready {
             self.give_up();
-            return Err(error.into());
+            return Err(failed(&error));
         }
         // Parts are sent by tasks of the runtime.
         let _inside = self.runtime.enter();
@@ -91,7 +92,8 @@ impl BucketOutput {
         let Writing::Small(so_far) = std::mem::replace(&mut self.writing, Writing::Failed) else {
             return Ok(());
         };
-        let begun = host::block_on(&self.runtime, self.objects.put_multipart(&self.location))?;
+        let begun = host::block_on(&self.runtime, self.objects.put_multipart(&self.location));
+        let begun = begun.map_err(|error| failed(&error))?;
         let mut upload = WriteMultipart::new_with_chunk_size(begun, self.part_bytes);
         let _inside = self.runtime.enter();
         upload.write(&so_far);
@@ -113,15 +115,20 @@ impl Output for BucketOutput {
             // The name is this attempt's own, so writing it twice is the same as once.
             Writing::Small(bytes) => {
                 let put = self.objects.put(&self.location, bytes.into());
-                host::block_on(&self.runtime, put)?;
+                host::block_on(&self.runtime, put).map_err(|error| failed(&error))?;
             }
             Writing::Parts(upload) => {
-                host::block_on(&self.runtime, upload.finish())?;
+                host::block_on(&self.runtime, upload.finish()).map_err(|error| failed(&error))?;
             }
             Writing::Failed => return Err(io::Error::other("an earlier write to it failed")),
         }
         Ok(())
     }
+}
+
+/// Why a write failed, in words that may be written down.
+fn failed(error: &object_store::Error) -> io::Error {
+    io::Error::other(words_of(error))
 }
 
 impl Drop for BucketOutput {
