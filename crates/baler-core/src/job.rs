@@ -62,7 +62,8 @@ pub struct Job {
     pub table: TableName,
     /// The partition it stays in.
     pub partition: Partition,
-    /// What is replaced, in the order that breaks ties: later inputs win.
+    /// What is replaced, in the order that breaks ties: later inputs win. Inputs come in the order in which they came into the
+    /// table, and outputs of other jobs came when those were committed.
     pub inputs: Vec<Arc<File>>,
     /// The level of what replaces it.
     pub output_level: Level,

@@ -27,6 +27,8 @@ pub const FOUND_SOON: &[Mutant] = &[
     Mutant::DeletesByName,
     Mutant::GraceBeginsEarly,
     Mutant::AddsWhatIsDue,
+    Mutant::TombstoneDroppedEarly,
+    Mutant::WrongTieBreak,
 ];
 
 /// What showed a planted bug.

@@ -3,6 +3,7 @@
 mod contents;
 mod leaving;
 mod times;
+pub(crate) mod upserts;
 mod versions;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -11,6 +12,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use serde_json::Value;
 
+use self::upserts::Upserts;
 use crate::oracle::At;
 use versions::{Shown, Versions};
 
@@ -26,6 +28,8 @@ pub(crate) struct Live {
     pub(crate) partition: String,
     /// The time of its newest row, where that is known.
     pub(crate) newest_ms: Option<i64>,
+    /// The entry that it came with.
+    pub(crate) came: u64,
 }
 
 /// A job that is not over.
@@ -34,6 +38,9 @@ pub(crate) struct Job {
     pub(crate) inputs: Vec<String>,
     /// The versions of its inputs when it was planned.
     pub(crate) planned: Vec<Option<Live>>,
+    pub(crate) planned_ms: u64,
+    /// Tombstones older than this may go, if any may.
+    pub(crate) lets_go_before_ms: Option<u64>,
     pub(crate) partition: String,
     pub(crate) ranges: u32,
     pub(crate) leases: BTreeMap<String, Lease>,
@@ -125,8 +132,14 @@ pub(crate) struct Model {
     /// Versions that left the table because Baler had no more use for them.
     pub(crate) spent: BTreeSet<(String, Option<String>)>,
     pub(crate) quarantined: BTreeSet<String>,
-    /// Rows that must be there: the newest version of each key.
-    pub(crate) expected: BTreeMap<String, u64>,
+    /// Rows that must be there: the newest of each key. Which of two with one version depends on which are merged first.
+    pub(crate) expected: Upserts,
+    /// How late rows may come, where tombstones go.
+    pub(crate) lateness_ms: Option<u64>,
+    /// Keys of rows that came later.
+    pub(crate) late: BTreeSet<String>,
+    /// Tombstones that were let go: the newest version for each key.
+    pub(crate) let_go: BTreeMap<String, u64>,
     /// Every version of every data object that was ever written.
     contents: BTreeMap<String, Vec<Content>>,
     /// Versions that somebody outside overwrote or removed, and when.
@@ -162,7 +175,10 @@ impl Default for Model {
             added: BTreeSet::new(),
             spent: BTreeSet::new(),
             quarantined: BTreeSet::new(),
-            expected: BTreeMap::new(),
+            expected: Upserts::default(),
+            lateness_ms: None,
+            late: BTreeSet::new(),
+            let_go: BTreeMap::new(),
             contents: BTreeMap::new(),
             meddled: BTreeMap::new(),
             foreign: BTreeSet::new(),
@@ -245,6 +261,7 @@ impl Model {
                 self.retention_ms = body["spec"]["retention"].as_u64();
                 let grace_ms = body["spec"]["grace"].as_u64();
                 self.versions.made = grace_ms.map(|grace_ms| (at.sequence, grace_ms));
+                self.lateness_ms = body["spec"]["merge"]["lateness"].as_u64();
             }
             "FilesAdded" => self.add(at),
             "FilesLost" => self.lose(&paths_of(&body["paths"])),
@@ -264,6 +281,8 @@ impl Model {
                 let job = Job {
                     inputs,
                     planned,
+                    planned_ms: at.now_ms,
+                    lets_go_before_ms: body["drops"]["deleted"]["before"]["unix_ms"].as_u64(),
                     partition: body["partition"].as_str().unwrap_or_default().to_owned(),
                     ranges: 1,
                     ..Job::default()
@@ -326,17 +345,19 @@ impl Model {
                 }
             }
             "JobCompacted" => {
-                self.swap(body["job"].as_u64().unwrap_or(0));
+                self.swap(at.sequence, body["job"].as_u64().unwrap_or(0));
                 self.with_job(body, |job| job.compacted = true);
             }
             "JobCommitted" => {
                 let id = body["job"].as_u64().unwrap_or(0);
                 if self.jobs.get(&id).is_some_and(|job| !job.compacted) {
-                    self.swap(id);
+                    self.swap(at.sequence, id);
                 }
+                self.note_let_go(id);
                 self.end(body, "committed");
             }
-            "JobUndone" => self.undo(body["job"].as_u64().unwrap_or(0)),
+            "JobPublished" => self.publish(at),
+            "JobUndone" => self.undo(at.sequence, body["job"].as_u64().unwrap_or(0)),
             "JobCancelled" => self.give_up(body, "cancelled"),
             "JobFailed" => self.give_up(body, "failed"),
             "DeletionDue" => self.due.extend(paths_of(&body["paths"])),
@@ -374,15 +395,15 @@ impl Model {
         for file in at.body["files"].as_array().into_iter().flatten() {
             let path = path_of(&file["path"]);
             let tag = file["identity"]["tag"].as_str().map(str::to_owned);
-            for (key, version, _) in self.rows(&path, tag.as_deref()).unwrap_or_default() {
-                let newest = self.expected.entry(key).or_insert(version);
-                *newest = version.max(*newest);
-            }
+            let rows = self.rows(&path, tag.as_deref()).unwrap_or_default();
+            self.note_late(at, &rows);
+            self.expected.meet(0, rows);
             let live = Live {
                 tag: tag.clone(),
                 bytes: file["identity"]["bytes"].as_u64().unwrap_or(0),
                 partition: file["partition"].as_str().unwrap_or_default().to_owned(),
                 newest_ms: file["times"]["max"]["unix_ms"].as_i64(),
+                came: at.sequence,
             };
             self.added.insert((path.clone(), tag.clone()));
             self.live.insert(path, live);

@@ -5,7 +5,9 @@ use std::time::Duration;
 
 use baler_core::ids::TableName;
 use baler_core::request::Request;
-use baler_core::table::{Catalog, Leveled, MergeSpec, Policy, Replaced, SizeTiered, SortColumn, TableSpec};
+use baler_core::table::{
+    Catalog, Leveled, MergeSpec, Policy, Replaced, Rule, SizeTiered, SortColumn, TableSpec,
+};
 use baler_core::time::Millis;
 
 use crate::checkers::clocks::only_clocks;
@@ -52,6 +54,10 @@ pub(crate) struct Plan {
     pub(crate) partitions: u64,
     /// Keys are used again, so that the newest must win; otherwise each row has a key of its own.
     pub(crate) keys: Option<u64>,
+    /// Some rows take their key away. Such a table promises how late rows may come.
+    pub(crate) lateness: Option<Duration>,
+    /// Rows have their version from a clock that ticks so seldom that two of one key may have the same.
+    pub(crate) tick: Option<Duration>,
     pub(crate) grace: Duration,
     /// Files whose rows are older than this are dropped.
     pub(crate) retention: Option<Duration>,
@@ -105,6 +111,11 @@ impl Plan {
         let workers = dice.between(u64::from(coordinators == 0), 4);
         let keys = dice.permille(400).then(|| dice.between(5, 60));
         let in_place = Dice::new(seed, "catalog").permille(350);
+        let mut upserts = Dice::new(seed, "upserts");
+        let tick = seconds(&mut upserts, 10, 60);
+        let tick = (keys.is_some() && upserts.permille(500)).then_some(tick);
+        let lateness = seconds(&mut upserts, 10, 60) + tick.unwrap_or_default();
+        let lateness = (keys.is_some() && upserts.permille(500)).then_some(lateness);
         let expires = keys.is_none() && dice.permille(300) && !in_place;
         let retention = expires.then(|| seconds(&mut dice, 40, 300));
         let tempo = dice.one_of(&[
@@ -152,6 +163,8 @@ impl Plan {
             snapshot_every: dice.one_of(&[3, 5, 10]),
             partitions: dice.between(1, 4),
             keys,
+            lateness,
+            tick,
             grace: seconds(&mut dice, 20, 200),
             retention,
             age: seconds(&mut dice, 20, 120),
@@ -196,12 +209,20 @@ impl Plan {
             descending: false,
             nulls_first: false,
         };
+        let newest_of_key = Rule::LastWriteWins {
+            key: vec![by_key.name.clone()],
+            version: "version".into(),
+        };
+        let deletes = self.lateness.is_some();
         let merge = MergeSpec {
-            sort: self.sorted.then_some(by_key).into_iter().collect(),
+            sort: (self.sorted || deletes).then_some(by_key).into_iter().collect(),
+            rule: if deletes { newest_of_key } else { Rule::KeepAll },
+            deleted: deletes.then(|| "deleted".into()),
+            lateness: self.lateness.map(|length| Millis::from_secs(length.as_secs())),
             target_bytes: self.target_bytes,
             format: (!self.in_place).then(|| rows::FORMAT.into()),
             own_rules: vec![rows::NEWEST.into()],
-            row_time: self.retention.map(|_| "time".into()),
+            row_time: (self.retention.is_some() || deletes).then(|| "time".into()),
             ..MergeSpec::default()
         };
         let spec = TableSpec {

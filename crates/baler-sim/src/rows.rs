@@ -7,23 +7,56 @@
 
 use std::io::{self, Write};
 use std::sync::Arc;
+use std::time::Duration;
 
 use baler::depot::Input;
-use baler::merge::rows::{MergeOperator, Row, RowError, RowFormat, RowMerge, RowWriter, Rows};
-use baler_core::job::Span;
+use baler::merge::rows::{
+    CompactionFilter, Judgement, MergeOperator, Row, RowError, RowFormat, RowMerge, RowWriter, Rows,
+};
+use baler_core::job::{Dropped, Job, Span};
 use bytes::Bytes;
 use xxhash_rust::xxh3::{Xxh3Default, xxh3_64};
+
+use crate::world::EPOCH_MS;
 
 /// The format's name in a catalog. In a folder there are only files that are called Parquet, and these are called so too.
 pub(crate) const FORMAT: &str = "rows";
 
 /// How the simulated workers merge it.
 pub(crate) fn merge(format: &'static str) -> RowMerge {
-    RowMerge::new(TinyRows(format)).with_operator(Newest)
+    RowMerge::new(TinyRows(format))
+        .with_operator(Newest)
+        .with_filter(LetGo)
 }
 
 /// A row as the oracle knows it.
 pub(crate) type Known = (String, u64, String);
+
+/// How the value of a row begins that takes its key away.
+const TOMBSTONE: char = '!';
+
+/// What a tombstone holds, told apart from all others by this.
+pub(crate) fn tombstone(unique: &str) -> String {
+    format!("{TOMBSTONE}{unique}")
+}
+
+/// Whether a row with this value takes its key away.
+pub(crate) fn is_tombstone(value: &str) -> bool {
+    value.starts_with(TOMBSTONE)
+}
+
+/// Versions count the store's time in this many parts of a nanosecond: rows of one file differ in them.
+const VERSIONS_PER_NANO: u64 = 64;
+
+/// The version of row number `row` of a file that is written so long after the beginning.
+pub(crate) fn version(elapsed: Duration, row: u64) -> u64 {
+    elapsed.as_nanos() as u64 * VERSIONS_PER_NANO + row
+}
+
+/// When a row of this version was written, in Unix milliseconds.
+pub(crate) fn written_ms(version: u64) -> u64 {
+    EPOCH_MS + version / VERSIONS_PER_NANO / 1_000_000
+}
 
 /// The rows of a file, if it is whole.
 pub(crate) fn parse(bytes: &[u8]) -> Option<Vec<Known>> {
@@ -137,6 +170,27 @@ impl MergeOperator for Newest {
 
     fn fold(&self, rows: &[Row]) -> Vec<Row> {
         rows.last().cloned().into_iter().collect()
+    }
+}
+
+/// A tombstone goes when the job may let it go: that is for the table's state to know, not for whoever merges.
+#[derive(Clone, Copy, Debug)]
+struct LetGo;
+
+impl CompactionFilter for LetGo {
+    fn rule(&self) -> &str {
+        Dropped::DELETED
+    }
+
+    fn judge(&self, job: &Job, row: &Row) -> Judgement {
+        let cut = job.drops.as_ref().and_then(|drops| drops.deleted.as_ref());
+        let written_ms = written_ms(row.version) as i64;
+        let goes = row.value.starts_with(&[TOMBSTONE as u8])
+            && cut.is_some_and(|cut| written_ms < cut.before.unix_ms);
+        match goes {
+            true => Judgement::Drop,
+            false => Judgement::Keep,
+        }
     }
 }
 

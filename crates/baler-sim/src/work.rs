@@ -25,6 +25,9 @@ use crate::store::objects::{Op, tag_of};
 /// Where writers put their files.
 pub(crate) const INBOX: &str = "in/";
 
+/// How many rows in a thousand take their key away, where rows do.
+const DELETES_PERMILLE: u64 = 300;
+
 /// What writers have begun and not been told the end of: it outlives them.
 #[derive(Debug, Default)]
 pub(crate) struct Progress(Mutex<BTreeMap<String, Written>>);
@@ -126,6 +129,10 @@ fn write(birth: &Birth, number: u64, dice: &mut Dice) -> Written {
 /// Writes a file with rows that nobody has written before, whatever lies there.
 pub(crate) fn put(birth: &Birth, path: String, number: u64, dice: &mut Dice) -> Written {
     let partition = birth.plan.partition_of(&path).to_owned();
+    let mut deletes = Dice::new(
+        birth.world.seed,
+        &format!("deletes of {} {number}", birth.life.name),
+    );
     let mut new = BTreeMap::new();
     for row in 0..dice.between(1, 12) {
         let unique = format!("{}-{number}-{row}", birth.life.name);
@@ -133,9 +140,12 @@ pub(crate) fn put(birth: &Birth, path: String, number: u64, dice: &mut Dice) -> 
             Some(keys) => format!("{partition}-k{:03}", dice.below(keys)),
             None => format!("k{:04}-{unique}", dice.below(10_000)),
         };
-        // Newer than any before it, whoever wrote that: the store's clock, in the simulator's finest grain.
-        let version = birth.world.elapsed().as_nanos() as u64 * 64 + row;
-        new.insert(key, (version, unique));
+        let deletes = birth.plan.lateness.is_some() && deletes.permille(DELETES_PERMILLE);
+        let value = match deletes {
+            true => rows::tombstone(&unique),
+            false => unique,
+        };
+        new.insert(key, (version(birth, row), value));
     }
     let rows: Vec<Known> = new
         .into_iter()
@@ -157,6 +167,16 @@ pub(crate) fn put(birth: &Birth, path: String, number: u64, dice: &mut Dice) -> 
         partition,
         rows,
         newest,
+    }
+}
+
+/// Newer than any before it, whoever wrote that: the store's clock, in the simulator's finest grain. By a clock that ticks
+/// seldom, of two rows of one key neither may be newer.
+fn version(birth: &Birth, row: u64) -> u64 {
+    let elapsed = birth.world.elapsed();
+    match birth.plan.tick {
+        Some(tick) => rows::version(tick * (elapsed.as_nanos() / tick.as_nanos()) as u32, 0),
+        None => rows::version(elapsed, row),
     }
 }
 

@@ -19,7 +19,7 @@ use crate::store::{Objects, PREFIX};
 use crate::trace::Trace;
 
 /// When the simulated store's clock begins, in Unix milliseconds.
-const EPOCH_MS: u64 = 1_800_000_000_000;
+pub(crate) const EPOCH_MS: u64 = 1_800_000_000_000;
 
 /// The world of one run.
 pub(crate) struct World {

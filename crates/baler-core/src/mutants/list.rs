@@ -6,8 +6,6 @@ impl Mutant {
     /// Why a simulated fleet does not meet it, where that is so: a walk or a test that `cargo xtask mutants` knows finds it.
     pub fn not_simulated(self) -> Option<&'static str> {
         match self {
-            Self::TombstoneDroppedEarly => Some("the simulated rows know no tombstones"),
-            Self::WrongTieBreak => Some("no two simulated rows have one key and version"),
             Self::DeathSeenLate => Some("how soon a death is seen is not among the guarantees"),
             Self::DeathsForgotten => Some("no simulated file kills its worker"),
             Self::RoutesIgnored | Self::EvenShares => {

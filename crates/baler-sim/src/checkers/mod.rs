@@ -2,7 +2,7 @@
 //!
 //! | guarantee | file |
 //! |---|---|
-//! | 1 no row lost or doubled, the newest wins | `rows` |
+//! | 1 no row lost or doubled, the newest wins, what was deleted stays so | `rows`, `upserts` |
 //! | 2 each input replaced once, nothing resurrected | `replaced` |
 //! | 3 one live lease for a file and range, only current tokens count | `leases` |
 //! | 4 what was acknowledged stays, the journal is one chain | `journal` |
@@ -24,6 +24,7 @@ pub(crate) mod readers;
 pub(crate) mod receipts;
 pub(crate) mod replaced;
 pub(crate) mod rows;
+mod upserts;
 
 use crate::model::Model;
 use crate::oracle::At;

@@ -65,9 +65,12 @@ pub(crate) fn in_sight(model: &Model, objects: &Objects, path: &str, tag: &str) 
             *newest = version.max(*newest);
         }
     }
+    let shows = |key: &String, version: u64| shown.get(key).is_some_and(|shown| *shown >= version);
+    // What was deleted is in sight no more, and neither is the tombstone once it was let go.
+    let let_go = |key: &String, version: u64| model.let_go.get(key).is_some_and(|gone| *gone >= version);
     let hidden = rows
         .iter()
-        .find(|(key, version, _)| shown.get(key).is_none_or(|shown| shown < version));
+        .find(|(key, version, _)| !shows(key, *version) && !let_go(key, *version));
     hidden.map(|(key, _, _)| format!("{path} was deleted, and its row {key} is nowhere in sight"))
 }
 

@@ -1,10 +1,9 @@
 //! Guarantee 1: no row is lost, none is doubled, the newest wins. What a commit replaces is compared with what it puts in
 //! its place, row by row, as both lie in the store; and at the end all rows are compared with all that were handed over.
 
-use std::collections::BTreeMap;
-
-use super::Wrong;
+use super::{Wrong, upserts};
 use crate::model::Model;
+use crate::model::upserts::{Newest, Upserts};
 use crate::oracle::At;
 use crate::store::{Objects, PREFIX};
 
@@ -21,24 +20,34 @@ pub(super) fn event(model: &Model, at: At<'_>, wrong: &mut Wrong) {
     let Some(job) = model.jobs.get(&id) else {
         return;
     };
-    let mut before = BTreeMap::new();
-    for (path, planned) in job.inputs.iter().zip(&job.planned) {
-        let tag = planned.as_ref().and_then(|file| file.tag.as_deref());
-        let Some(rows) = model.rows(path, tag) else {
-            wrong.push((
-                1,
-                format!("input {path} of job {id} was never whole in the store"),
-            ));
-            continue;
-        };
-        for (key, version, value) in rows {
-            let newest = before.entry(key).or_insert((version, value.clone()));
-            if newest.0 < version {
-                *newest = (version, value);
-            }
-        }
+    let planned = job.planned.iter().map(Option::as_ref);
+    let (before, missing) = model.newest_of(job.inputs.iter().zip(planned));
+    for path in missing {
+        let what = format!("input {path} of job {id} was never whole in the store");
+        wrong.push((1, what));
     }
-    let mut after = BTreeMap::new();
+    let after = written_by(model, id, wrong);
+    let was = |key: &String| before.0.get(key);
+    let kept = |key: &String, newest: &Newest| was(key).is_some_and(|was| was.may_be(newest));
+    let new = after.0.iter().find(|(key, newest)| !kept(key, newest));
+    let gone = before.0.iter().filter(|(key, _)| !after.0.contains_key(*key));
+    let (let_go, lost): (Vec<_>, Vec<_>) = gone.partition(|(_, newest)| newest.may_be_deleted());
+    if new.is_some() || !lost.is_empty() {
+        let (keys_in, keys_out) = (before.0.len(), after.0.len());
+        let was = new.and_then(|(key, _)| was(key));
+        let lost = lost.first();
+        let what = format!(
+            "job {id} replaced {keys_in} keys by {keys_out}: lost {lost:?}, new {new:?}, where {was:?} was"
+        );
+        wrong.push((1, what));
+    }
+    let early = upserts::let_go(model, id, job, &let_go);
+    wrong.extend(early.into_iter().map(|what| (1, what)));
+}
+
+/// The rows of a job's outputs, as they lie in the store.
+fn written_by(model: &Model, id: u64, wrong: &mut Wrong) -> Upserts {
+    let mut after = Upserts::default();
     for (path, bytes) in model.outputs(id) {
         let written = model.content(&path, None);
         let rows = written.filter(|content| content.len() as u64 == bytes && !model.is_missing(&path));
@@ -46,24 +55,14 @@ pub(super) fn event(model: &Model, at: At<'_>, wrong: &mut Wrong) {
             wrong.push((1, format!("output {path} of job {id} is not in the store")));
             continue;
         };
-        for (key, version, value) in rows {
-            if after.insert(key.clone(), (version, value)).is_some() {
-                wrong.push((1, format!("job {id} wrote {key} twice")));
+        for row in rows {
+            if after.0.contains_key(&row.0) {
+                wrong.push((1, format!("job {id} wrote {} twice", row.0)));
             }
+            after.meet(0, [row]);
         }
     }
-    if before != after {
-        let lost = before.iter().find(|(key, row)| after.get(*key) != Some(row));
-        let new = after.iter().find(|(key, row)| before.get(*key) != Some(row));
-        wrong.push((
-            1,
-            format!(
-                "job {id} replaced {} keys by {}: lost {lost:?}, new {new:?}",
-                before.len(),
-                after.len()
-            ),
-        ));
-    }
+    after
 }
 
 /// What an attempt wrote nobody else writes: two under one name would be taken for each other, and deleted for each other.
@@ -102,7 +101,7 @@ fn lost(model: &Model, at: At<'_>, wrong: &mut Wrong) {
 
 /// At the end: the rows of all live files, as they lie in the store, are those that were handed over.
 pub(crate) fn at_end(model: &Model, objects: &Objects, wrong: &mut Wrong) {
-    let mut found: BTreeMap<String, u64> = BTreeMap::new();
+    let mut found = Upserts::default();
     for (path, file) in &model.live {
         let version = objects.get(&format!("{PREFIX}/{path}"));
         let whole = version.filter(|version| file.tag.as_ref().is_none_or(|tag| *tag == version.tag));
@@ -115,26 +114,7 @@ pub(crate) fn at_end(model: &Model, objects: &Objects, wrong: &mut Wrong) {
             wrong.push((1, format!("live file {path} is not in the store")));
             continue;
         };
-        for (key, version, _) in rows {
-            let newest = found.entry(key).or_insert(version);
-            *newest = version.max(*newest);
-        }
+        found.meet(file.came, rows);
     }
-    if found != model.expected {
-        let lost = model
-            .expected
-            .iter()
-            .find(|(key, version)| found.get(*key) != Some(version));
-        let new = found
-            .iter()
-            .find(|(key, version)| model.expected.get(*key) != Some(version));
-        wrong.push((
-            1,
-            format!(
-                "{} keys handed over, {} there: lost {lost:?}, new {new:?}",
-                model.expected.len(),
-                found.len()
-            ),
-        ));
-    }
+    wrong.extend(upserts::odd_one(model, &found).map(|what| (1, what)));
 }

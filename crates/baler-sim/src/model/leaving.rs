@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::{Commit, Live, Model};
 
 impl Model {
-    pub(super) fn swap(&mut self, id: u64) {
+    pub(super) fn swap(&mut self, came: u64, id: u64) {
         let outputs = self.outputs(id);
         let Some(job) = self.jobs.get(&id) else {
             return;
@@ -31,6 +31,7 @@ impl Model {
                 bytes,
                 partition,
                 newest_ms,
+                came,
             };
             self.live.insert(path, live);
         }
@@ -64,7 +65,7 @@ impl Model {
     }
 
     /// A committed job is taken back: its outputs go, its inputs are what they were.
-    pub(super) fn undo(&mut self, id: u64) {
+    pub(super) fn undo(&mut self, came: u64, id: u64) {
         let Some(commit) = self.commits.get_mut(&id) else {
             return;
         };
@@ -77,7 +78,7 @@ impl Model {
             self.replaced.remove(&path);
             if let Some(file) = planned {
                 self.spent.remove(&(path.clone(), file.tag.clone()));
-                self.live.insert(path, file);
+                self.live.insert(path, Live { came, ..file });
             }
         }
     }
@@ -94,19 +95,16 @@ impl Model {
     fn forget_rows(&mut self, path: &str, file: &Live) {
         let rows = self.rows(path, file.tag.as_deref()).unwrap_or_default();
         let lost: BTreeSet<String> = rows.into_iter().map(|(key, _, _)| key).collect();
-        self.expected.retain(|key, _| !lost.contains(key));
+        self.expected.0.retain(|key, _| !lost.contains(key));
         // What is not published yet lies nowhere in sight: its rows are those that it was merged from.
         let compacted = self.jobs.values().filter(|job| job.compacted);
         let merged = compacted.flat_map(|job| job.inputs.iter().zip(&job.planned));
         let merged = merged.filter_map(|(path, planned)| Some((path, planned.as_ref()?)));
         let left = self.live.iter().chain(merged);
         let left = left.filter_map(|(path, file)| self.rows(path, file.tag.as_deref()));
-        for (key, version, _) in left.flatten().collect::<Vec<_>>() {
-            if lost.contains(&key) {
-                let newest = self.expected.entry(key).or_insert(version);
-                *newest = version.max(*newest);
-            }
-        }
+        let left = left.flatten().filter(|(key, _, _)| lost.contains(key));
+        let left: Vec<_> = left.collect();
+        self.expected.meet(0, left);
     }
 
     pub(super) fn expire(&mut self, paths: &[String]) {

@@ -5,6 +5,7 @@ mod memory;
 mod own_format;
 mod resume;
 mod shapes;
+mod tombstones;
 mod wire;
 
 /// The store of the example, as it is there.

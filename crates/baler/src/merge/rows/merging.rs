@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::sync::Arc;
 
-use baler_core::job::Job;
+use baler_core::job::{Dropped, Job};
 use bytes::Bytes;
 
 use super::output::Outputs;
@@ -90,9 +90,12 @@ impl Merge for RowMerge {
         self.format.name()
     }
 
+    /// Baler's own rules are not among them: each job says for itself whether it may go by one.
     fn rules(&self) -> Vec<Arc<str>> {
-        let filter = self.filter.iter().map(|filter| filter.rule().into());
-        let mut rules: Vec<Arc<str>> = [self.operator.rule().into()].into_iter().chain(filter).collect();
+        let filter = self.filter.iter().map(|filter| filter.rule());
+        let all = [self.operator.rule()].into_iter().chain(filter);
+        let own = all.filter(|rule| !Dropped::RULES.contains(rule));
+        let mut rules: Vec<Arc<str>> = own.map(Into::into).collect();
         rules.dedup();
         rules
     }

@@ -30,7 +30,7 @@ use crate::depot::Input;
 pub struct Row {
     /// Rows are ordered by it, byte by byte.
     pub key: Bytes,
-    /// Of two rows of a key the one with the greater version is newer.
+    /// Of two rows of a key the one with the greater version is newer; of two with one version that of the later input.
     pub version: u64,
     /// What was written; what it means is for the format, its operator and its filter to know.
     pub value: Bytes,
@@ -126,6 +126,11 @@ impl MergeOperator for NewestWins {
 }
 
 /// Looks at each row that would be written, and may drop or change it.
+///
+/// A row that takes its key away must stay for as long as an older row of the key may be left elsewhere, and only the table's
+/// state knows that. Where the table's `MergeSpec` says how it deletes (a keyed `rule`, `deleted`, `row_time`, `lateness`), a job
+/// that may let such rows go says so in its `drops`: those older than `drops.deleted.before`. A filter that goes by
+/// that drops them under the rule `Dropped::DELETED`, and whatever else is dropped under it is refused.
 pub trait CompactionFilter: fmt::Debug + Send + Sync {
     /// The rule under which its drops and changes are counted.
     fn rule(&self) -> &str;

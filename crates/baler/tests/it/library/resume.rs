@@ -222,7 +222,7 @@ fn keys_and_values(keys: &[u64], file: u64) -> Vec<u8> {
 }
 
 /// A file that is all in memory.
-struct Held(Bytes);
+pub(super) struct Held(pub(super) Bytes);
 
 impl Input for Held {
     fn name(&self) -> &'static str {
