@@ -5,7 +5,7 @@
 //! system page by page, until it has seen enough of them. With few arenas and a fixed line between large and small, a merge of
 //! 10,000 inputs peaks at a third of the memory, and merges take less CPU; docs/performance.md has the figures.
 //!
-//! This is the one crate with an `unsafe` block: `mallopt` is a C function, and nobody offers it as a safe one. Other allocators were
+//! The crate has one `unsafe` block: `mallopt` is a C function, and nobody offers it as a safe one. Other allocators were
 //! tried instead and kept more (docs/decisions/0019-few-arenas.md). Elsewhere than on glibc nothing is done.
 
 /// Settles how memory is shared out. For the first line of `main`: threads that are there already keep their arenas.

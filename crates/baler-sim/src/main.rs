@@ -213,16 +213,17 @@ fn many(args: &Args) -> bool {
         args.from,
         args.seeds as f64 / seconds
     );
-    figures(&sum, args);
+    figures(&sum, args, seconds);
     report(&sum, &options);
     sum.failed.is_empty() && sum.uneven.is_empty()
 }
 
 /// For `cargo xtask sim --write`.
-fn figures(sum: &Sum, args: &Args) {
+fn figures(sum: &Sum, args: &Args, seconds: f64) {
     let coverage = &sum.coverage;
     let figure = |name: &str, number: u64| println!("figure: {name} = {number}");
     figure("seeds", args.seeds);
+    figure("seconds that they took", seconds.ceil() as u64);
     figure("seeds with a violation", sum.failed.len() as u64);
     figure("seeds run twice", args.seeds.div_ceil(args.twice));
     figure("simulated seconds", coverage.simulated.as_secs());

@@ -117,6 +117,11 @@ impl ProgressView {
         }
     }
 
+    /// What was asked for, above the line, where it can be piped.
+    pub fn print(&self, text: &str) {
+        self.bar.suspend(|| println!("{text}"));
+    }
+
     /// Clears the line.
     pub fn end(&self) {
         self.bar.finish_and_clear();

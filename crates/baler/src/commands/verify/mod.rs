@@ -103,9 +103,9 @@ fn tell(verified: &Verified, progress: &ProgressView, json: bool, sums: &mut Sum
         return print_json(verified);
     }
     if let Some(problem) = &verified.problem {
-        progress.say(&format!("WRONG  {}: {problem}", verified.path));
+        progress.print(&format!("WRONG  {}: {problem}", verified.path));
         if let Some(advice) = &verified.advice {
-            progress.say(&format!("       {advice}"));
+            progress.print(&format!("       {advice}"));
         }
     }
     Ok(())
