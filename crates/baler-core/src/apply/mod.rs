@@ -7,11 +7,13 @@ mod jobs;
 mod leases;
 mod planning;
 mod receipts;
+mod recognition;
 mod renewal;
 mod tables;
 mod undo;
 
 pub(crate) use jobs::summary;
+pub use recognition::recognise;
 pub use renewal::{History, renew};
 
 use std::sync::Arc;

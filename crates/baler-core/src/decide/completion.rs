@@ -52,7 +52,7 @@ impl Draft {
         }
         let changed = changed_inputs(&job, inputs_now);
         if !changed.is_empty() && !crate::planted!(NoSourceCheck) {
-            return self.cancel_changed(&job, changed);
+            return self.cancel_changed(&job, &changed);
         }
         let host = self.host_of(&job, &attempt);
         self.emit(Event::RangeFinished {
@@ -180,7 +180,8 @@ impl Draft {
             // Whatever hinders its publishing, a compacted job is beyond blaming its inputs.
             _ if job.status != JobStatus::Open => Ok(Reply::Done),
             ReleaseReason::InputsChanged if !culprits.is_empty() => {
-                self.cancel_changed(&job, culprits.into_iter().map(|culprit| culprit.path).collect())
+                let changed: Vec<FilePath> = culprits.into_iter().map(|culprit| culprit.path).collect();
+                self.cancel_changed(&job, &changed)
             }
             ReleaseReason::InputFault(_) if !culprits.is_empty() => self.cancel_quarantined(job.id, culprits),
             ReleaseReason::InputFault(error) | ReleaseReason::ChildDied(error) => {
@@ -267,8 +268,8 @@ impl Draft {
 
     /// What others wrote is let go: its new version is offered by whoever finds it. Names that Baler gave are offered by nobody, and
     /// what no table shows under such a name looks like a late write, so that one that is changed stays, and is named.
-    fn cancel_changed(&mut self, job: &Job, changed: Vec<FilePath>) -> Answer {
-        let reply = self.cancel_job(job, CancelReason::InputsChanged(changed.clone()));
+    fn cancel_changed(&mut self, job: &Job, changed: &[FilePath]) -> Answer {
+        let reply = self.cancel_job(job, CancelReason::InputsChanged(changed.to_vec()));
         let inputs = job.inputs.iter().filter(|input| changed.contains(&input.path));
         let (others, ours): (Vec<&Arc<File>>, Vec<_>) =
             inputs.partition(|input| input.origin == Origin::Foreign);

@@ -11,7 +11,7 @@ use super::{Finding, Kind, is_version};
 use crate::depot::Object;
 
 /// Folders of the journal's own objects.
-const JOURNAL: [&str; 5] = ["journal", "snapshots", "boundary", "format", "probed"];
+const JOURNAL: [&str; 6] = ["journal", "snapshots", "boundary", "format", "probed", "home"];
 
 pub(super) fn judge(state: &State, object: &Object) -> Finding {
     let (kind, why) = verdict(state, object);

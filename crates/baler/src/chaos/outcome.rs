@@ -14,7 +14,15 @@ use crate::root::Root;
 use crate::store::Location;
 
 /// Names of a journal, which stay.
-const OF_A_JOURNAL: [&str; 6] = ["journal", "snapshots", "boundary", "probed", "format", "receipts"];
+const OF_A_JOURNAL: [&str; 7] = [
+    "journal",
+    "snapshots",
+    "boundary",
+    "probed",
+    "format",
+    "receipts",
+    "home",
+];
 
 /// Whether Baler kept its word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]

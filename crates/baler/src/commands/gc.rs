@@ -95,7 +95,7 @@ fn grace(args: &GcArgs) -> Grace {
 }
 
 async fn dry_run(args: &GcArgs) -> Result<ExitCode> {
-    let root = Root::open_to_read(&args.root).await?;
+    let root = Root::open_for_dry_run(&args.root).await?;
     let mut state = State::clone(&root.replica.state());
     state.time = state.time.max(machine_now());
     let mut doomed: Vec<Doomed> = Vec::new();

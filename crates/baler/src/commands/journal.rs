@@ -123,6 +123,11 @@ fn print_mended(mended: &Mended, args: &RepairArgs) {
             mended.until
         ),
     }
+    if mended.is_copy {
+        println!(
+            "It was written in another folder, or before this one was restored: what is here was compared with it"
+        );
+    }
     print_list("output(s) found by their names count", &mended.adopted);
     print_list(
         "file(s) are a second copy of rows: they are never merged, and can be removed",
@@ -138,7 +143,21 @@ fn print_mended(mended: &Mended, args: &RepairArgs) {
             args.root
         );
     }
-    if mended.kept > 0 {
+    if mended.is_copy && !mended.gone.is_empty() {
+        println!(
+            "{} file(s) that the journal names are not here:",
+            count(mended.gone.len() as u64)
+        );
+        for path in mended.gone.iter().take(NAMED_MAX) {
+            println!("      {path}");
+        }
+    }
+    if mended.is_copy && mended.kept > 0 {
+        println!(
+            "{} replaced file(s) on their way out stay where they are, those that were set aside in _baler/aside: nothing deletes them",
+            count(mended.kept)
+        );
+    } else if mended.kept > 0 {
         println!(
             "{} replaced file(s) that were to be deleted stay: somebody may have brought them back",
             count(mended.kept)

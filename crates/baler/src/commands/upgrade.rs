@@ -11,7 +11,9 @@ use crate::root::Root;
 
 /// Runs it.
 pub async fn run(args: &RootArgs) -> Result<ExitCode> {
-    let store = Root::depot(&args.root)?.journal_store()?;
+    let depot = Root::depot(&args.root)?;
+    Root::check_home(&depot)?;
+    let store = depot.journal_store()?;
     let Upgraded { before, now } = baler_journal::upgrade(&store).await?;
     match args.json {
         true => print_json(&serde_json::json!({ "before": before, "now": now }))?,

@@ -27,6 +27,24 @@ pub fn identity(metadata: &Metadata) -> Identity {
     }
 }
 
+/// Whether a file with this identity can be a copy of the one with the older: it is as long, and has the time of that one, of which
+/// some archives keep whole seconds only. A rewrite of the same length within one second is taken for a copy by such an archive.
+pub fn is_copy(of: &Identity, now: &Identity) -> bool {
+    let times = modified_in(of).zip(modified_in(now));
+    let same_time = times.is_some_and(|(of, now)| {
+        let whole_seconds = now % NANOS_PER_SECOND == 0;
+        of == now || (whole_seconds && of.div_euclid(NANOS_PER_SECOND) == now / NANOS_PER_SECOND)
+    });
+    of == now || (of.bytes == now.bytes && same_time)
+}
+
+/// The time that an identity was made of.
+fn modified_in(identity: &Identity) -> Option<i128> {
+    let (_, modified) = identity.tag.split_once('-')?;
+    // Times before 1970 are written as their complement.
+    u128::from_str_radix(modified, 16).ok().map(u128::cast_signed)
+}
+
 fn modified_ns(metadata: &Metadata) -> i128 {
     i128::from(metadata.mtime()) * NANOS_PER_SECOND + i128::from(metadata.mtime_nsec())
 }
@@ -68,6 +86,28 @@ mod tests {
             before,
             "same inode, same length"
         );
+    }
+
+    #[test]
+    fn a_copy_is_known_by_its_time_and_length_and_by_whole_seconds_of_it() {
+        let dir = tempfile::tempdir().unwrap();
+        let write = |name: &str, text: &str, seconds: u64, nanos: u32| {
+            let path = dir.path().join(name);
+            fs::write(&path, text).unwrap();
+            let modified = SystemTime::UNIX_EPOCH + Duration::new(seconds, nanos);
+            fs::File::open(&path).unwrap().set_modified(modified).unwrap();
+            identity(&fs::metadata(&path).unwrap())
+        };
+        let original = write("original", "rows", 1_000, 123_456_789);
+        for (is, copy) in [
+            (true, write("copy", "rows", 1_000, 123_456_789)),
+            (true, write("from-an-archive", "rows", 1_000, 0)),
+            (false, write("longer", "more rows", 1_000, 123_456_789)),
+            (false, write("later", "rows", 1_000, 123_456_790)),
+            (false, write("a-second-later", "rows", 1_001, 0)),
+        ] {
+            assert_eq!(is_copy(&original, &copy), is, "{copy:?}");
+        }
     }
 
     #[test]

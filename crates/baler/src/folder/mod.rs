@@ -2,7 +2,7 @@
 //! any point loses nothing.
 //!
 //! ```text
-//! refuse ─▶ walk ─▶ input ─▶ staging ─▶ publish ─▶ aside ─▶ delete          lock (who is alive)
+//! refuse ─▶ walk ─▶ input ─▶ staging ─▶ publish ─▶ aside ─▶ delete          lock (who is alive), home (whether this is a copy)
 //! ```
 //!
 //! Everything here blocks, and so belongs on a blocking thread. Others may write in the same directory at any
@@ -27,6 +27,7 @@ pub mod back;
 pub mod delete;
 pub mod publish;
 
+pub mod home;
 pub mod lock;
 pub mod scratch;
 

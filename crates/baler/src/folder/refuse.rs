@@ -118,6 +118,17 @@ pub enum Refusal {
         /// One of the files.
         found: String,
     },
+    /// A folder that was copied with its journal, or restored.
+    #[error(
+        "{} is a copy of a Baler root, or was restored: to its journal, which was written elsewhere, every file here is another \
+         version. Nothing was changed. Go on in the folder that was copied; or stop everybody who works here and run \
+         `baler journal repair {}`, after which everything goes on as usual, with the files of this folder and a journal of its own",
+        folder.display(), folder.display()
+    )]
+    Copied {
+        /// The copy.
+        folder: PathBuf,
+    },
     /// It could not be looked at.
     #[error(transparent)]
     Folder(#[from] FolderError),

@@ -16,7 +16,7 @@ use crate::folder::{Folder, FolderError};
 pub fn sweep(folder: &Folder, filled: Sequence) -> Result<u64, FolderError> {
     let baler = folder.path().join(BALER_FOLDER);
     let mut removed = 0;
-    let journal = ["journal", "snapshots", "boundary", "format", "probed"];
+    let journal = ["journal", "snapshots", "boundary", "format", "probed", "home"];
     let journal = journal.into_iter().map(|name| baler.join(name));
     let receipts = entries(&baler.join("receipts"))?;
     for folder in journal.chain(receipts.into_iter().filter(|path| path.is_dir())) {

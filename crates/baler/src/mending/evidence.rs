@@ -45,8 +45,8 @@ pub(super) struct Evidence {
 }
 
 impl Evidence {
-    pub(super) fn of(recovery: &Recovery<'_>) -> Self {
-        let state = &recovery.state;
+    /// Of what this state, which `recovery` led to, does not say itself.
+    pub(super) fn of(state: &State, recovery: &Recovery<'_>) -> Self {
         let stranded = recovery.stranded.first().map(|entry| entry.journal);
         let mut evidence = Self {
             journal: state.journal.or(stranded),

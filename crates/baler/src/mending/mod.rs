@@ -7,6 +7,7 @@
 //! ```
 
 mod backup;
+mod copied;
 mod evidence;
 mod outcome;
 mod rebuild;
@@ -40,6 +41,8 @@ pub struct Wreck {
     pub data: Vec<DataFile>,
     /// Its journal, piece by piece.
     pub survey: Survey,
+    /// Whether this is a copy of the folder that the journal was written in.
+    pub copied: bool,
 }
 
 impl Wreck {
@@ -60,11 +63,14 @@ impl Wreck {
             // Whoever repairs it makes a root: not above others, whose outputs these may be, and not inside another.
             Root::check_place(&depot).await?;
         }
+        let believed = baler_journal::mending::diagnose(&survey).recovery.state;
+        let copied = Root::is_copy(&depot, &believed)?;
         Ok(Self {
             depot,
             store,
             data,
             survey,
+            copied,
         })
     }
 
@@ -83,6 +89,17 @@ impl Wreck {
         } else if let Some(problem) = self.missing_end(&diagnosis) {
             diagnosis.recovery.is_cut = true;
             diagnosis.problems.push(problem);
+        }
+        if self.copied {
+            diagnosis.problems.push(Problem {
+                what: "the root".to_owned(),
+                why: "the journal was written in another folder, of which this is a copy, or in this one before it was restored"
+                    .to_owned(),
+                means: "every file is another version than the journal knows; `baler journal repair` goes on with those that are \
+                        here, under a new id"
+                    .to_owned(),
+                stops: true,
+            });
         }
         diagnosis
     }

@@ -27,6 +27,8 @@ pub struct Mended {
     pub until: Sequence,
     /// Whether something was decided after it.
     pub cut: bool,
+    /// Whether the folder is a copy of the root that the journal was written in.
+    pub is_copy: bool,
     /// Jobs that were open and begin anew.
     pub jobs_ended: u64,
     /// Files that were on their way out and now stay, because they may have been brought back since.

@@ -19,7 +19,7 @@ use baler_journal::mending::{Diagnosis, Recovery};
 use super::evidence::Evidence;
 use super::outcome::{Mended, Named};
 use super::reconcile::{Ruling, Verdict, reconcile};
-use super::{Wreck, sites};
+use super::{Wreck, copied, sites};
 use crate::depot::Namer;
 use crate::root::{Root, plain_table, pretend};
 use crate::settings::TableSettings;
@@ -48,24 +48,37 @@ pub(super) async fn rebuild(
         begin_plain_table(wreck, &mut state, table, anew.is_some()).await?;
     }
     let site = sites::site(wreck.depot.clone(), &state)?;
-    let evidence = Evidence::of(recovery);
-    let verdict = match recovery.is_cut {
-        true => reconcile(&state, &evidence, &sites::all_data(&site, &wreck.data).await?),
+    // A copy is not made at one moment: what is in its journal may be older or newer than its files.
+    let doubted = recovery.is_cut || wreck.copied;
+    let mut data = match doubted {
+        true => sites::all_data(&site, &wreck.data).await?,
+        false => Vec::new(),
+    };
+    if wreck.copied {
+        copied::add_unlisted(&site, &state, &mut data).await?;
+        copied::recognise(&site, &mut state, &data).await?;
+    }
+    let evidence = Evidence::of(&state, recovery);
+    let mut verdict = match doubted {
+        true => reconcile(&state, &evidence, &data),
         false => Verdict::default(),
     };
-    let in_sight = match recovery.is_cut {
+    if wreck.copied {
+        copied::judge(&mut state, &data, &mut verdict);
+    }
+    let in_sight = match recovery.is_cut && !wreck.copied {
         true => replaced_in_sight(&state, wreck),
         false => Vec::new(),
     };
     let open = state.jobs.values().filter(|job| job.status == JobStatus::Open);
     let (jobs_ended, garbage) = (open.count() as u64, state.garbage.len());
     let (journal, begins) = anew.unwrap_or((JournalId(0), recovery.until.next()));
-    let history = match recovery.is_cut {
+    let history = match doubted {
         true => History::Cut,
         false => History::Whole,
     };
     renew(&mut state, journal, begins, history);
-    if recovery.is_cut {
+    if doubted {
         pass_lost_jobs(wreck, &evidence, &mut state).await?;
     }
     let adopted = carry_out(&site, &mut state, &verdict).await?;
@@ -78,6 +91,7 @@ pub(super) async fn rebuild(
         snapshot: recovery.snapshot,
         until: recovery.until,
         cut: recovery.is_cut,
+        is_copy: wreck.copied,
         jobs_ended,
         kept: (garbage - state.garbage.len()) as u64,
         adopted,

@@ -46,7 +46,7 @@ pub(super) struct Ruling {
 }
 
 impl Ruling {
-    fn on(file: &DataFile, table: &TableName, partition: &Partition, reason: &str) -> Self {
+    pub(super) fn on(file: &DataFile, table: &TableName, partition: &Partition, reason: &str) -> Self {
         Self {
             table: table.clone(),
             partition: partition.clone(),

@@ -17,7 +17,7 @@ use futures::TryStreamExt;
 use super::outcome::Mended;
 use super::rebuild::{self, Rebuilt};
 use super::{Wreck, backup};
-use crate::folder::lock;
+use crate::folder::{home, lock};
 use crate::settings::TableSettings;
 use crate::store::Location;
 
@@ -76,6 +76,10 @@ async fn begin(location: &Location, wreck: &Wreck, table: &TableSettings) -> Res
         );
     }
     begin_anew(&log, state).await?;
+    // Only now: were it said before, a repair that was cut short would leave a copy that looks like none.
+    if let Some(folder) = wreck.depot.as_folder() {
+        home::settle_in(folder, journal)?;
+    }
     mended.backup = Some(backup::folder(journal));
     mended.copied = copied;
     Ok(mended)

@@ -1,5 +1,6 @@
 //! A root: its depots, its journal, its tables. Opening one checks everything that could make compacting it wrong.
 
+mod homing;
 mod replacing;
 mod siting;
 mod tables;
@@ -111,20 +112,39 @@ impl Root {
         siting::check_root(root, false).await
     }
 
+    /// Refuses a folder that is a copy of a root: its journal must not be written to.
+    pub fn check_home(root: &Depot) -> Result<()> {
+        homing::check(root)
+    }
+
+    /// Whether a folder is a copy of the one in which a journal with this state was written.
+    pub fn is_copy(root: &Depot, state: &State) -> Result<bool> {
+        root.as_folder()
+            .map_or(Ok(false), |folder| homing::is_copy(folder, state))
+    }
+
     /// What a plain table is that begins here. The way that replaced files go is tried out.
     pub async fn fresh_plain_spec(root: &Depot, settings: &TableSettings) -> Result<TableSpec> {
         let replaced = replacing::choose(root, &Catalog::InPlace, &settings.replaced).await?;
         Ok(settings.fresh(Catalog::InPlace, replaced))
     }
 
-    /// Opens a root that Baler knows, without ever writing.
+    /// Opens a root that Baler knows, without ever writing. Of a copy it is told what its journal says, with a warning.
     pub async fn open_to_read(location: &Location) -> Result<Self> {
-        Self::open_known(location, Access::ReadOnly, &TableSettings::unsaid()).await
+        let depot = siting::open(location, Place::Root, &TableSettings::unsaid())?;
+        let root = Self::open_known(location, depot, Access::ReadOnly, &TableSettings::unsaid()).await?;
+        homing::warn(&root.site.root, &root.replica.state())?;
+        Ok(root)
+    }
+
+    /// The same to say what would be done: refused where doing it would be.
+    pub async fn open_for_dry_run(location: &Location) -> Result<Self> {
+        Self::open_at_home(location, Access::ReadOnly, &TableSettings::unsaid()).await
     }
 
     /// Opens a root that Baler knows.
     pub async fn open_to_write(location: &Location) -> Result<Self> {
-        Self::open_known(location, Access::ReadWrite, &TableSettings::unsaid()).await
+        Self::open_at_home(location, Access::ReadWrite, &TableSettings::unsaid()).await
     }
 
     /// The depots of a root for one who merges there and was told what: nothing is asked of its journal.
@@ -144,11 +164,26 @@ impl Root {
     pub async fn open_to_merge(location: &Location, outputs: OutputSettings) -> Result<Self> {
         let mut settings = TableSettings::unsaid();
         settings.outputs = outputs;
-        Self::open_known(location, Access::ReadOnly, &settings).await
+        Self::open_at_home(location, Access::ReadOnly, &settings).await
     }
 
-    async fn open_known(location: &Location, access: Access, settings: &TableSettings) -> Result<Self> {
+    async fn open_at_home(location: &Location, access: Access, settings: &TableSettings) -> Result<Self> {
         let depot = siting::open(location, Place::Root, settings)?;
+        homing::check(&depot)?;
+        let root = Self::open_known(location, depot, access, settings).await?;
+        match access {
+            Access::ReadOnly => homing::check_versions(&root.site.root, &root.replica.state())?,
+            Access::ReadWrite => homing::settle_in(&root.site.root, &root.replica)?,
+        }
+        Ok(root)
+    }
+
+    async fn open_known(
+        location: &Location,
+        depot: Depot,
+        access: Access,
+        settings: &TableSettings,
+    ) -> Result<Self> {
         if !siting::has_journal(&depot).await? {
             bail!(
                 "{location} is not a Baler root: `baler compact` makes one of it (with --output, the root is DST), and so \
@@ -171,6 +206,7 @@ impl Root {
     /// Opens the root that a `compact` of `location` works on, and makes it one if it is none.
     pub async fn open_for_compaction(location: &Location, settings: &TableSettings) -> Result<Self> {
         let Sited { site, catalog, known } = siting::to_compact(location, settings).await?;
+        homing::check(&site.root)?;
         let replica = create_replica(&site.root).await?;
         let root = Self::new(site, replica);
         if root.is_native() {
@@ -188,10 +224,16 @@ impl Root {
     /// The state and depots for a dry run, which may look at a place that is no root yet.
     pub async fn look(location: &Location, settings: &TableSettings) -> Result<(Site, State)> {
         let Sited { site, catalog, known } = siting::to_look(location, settings).await?;
+        if known {
+            homing::check(&site.root)?;
+        }
         let mut state = match known {
             true => State::clone(&*open_replica(&site.root, Access::ReadOnly).await?.state()),
             false => State::default(),
         };
+        if known {
+            homing::check_versions(&site.root, &state)?;
+        }
         if is_native(&state) {
             settings.refuse_on_native(&site.root)?;
             return Ok((site, state));
@@ -334,5 +376,6 @@ async fn create_replica(root: &Depot) -> Result<Replica> {
             .submit(Request::CreateJournal(JournalId(host::wide_chance())))
             .await?;
     }
+    homing::settle_in(root, &replica)?;
     Ok(replica)
 }

@@ -94,6 +94,7 @@ impl Root {
         refuse_beforehand(name, &expected)?;
         let unsaid = TableSettings::unsaid();
         let (site, known) = siting::to_create(location, &unsaid).await?;
+        Self::check_home(&site.root)?;
         let replaced = replacing::choose(&site.root, &expected.catalog, replaced).await?;
         let spec = Arc::new(spec(replaced)?);
         let replica = create_replica(&site.root).await?;

@@ -271,6 +271,7 @@ pub(crate) fn assert_no_orphans(scene: &Scene, root: &str) {
             "_baler/boundary/",
             "_baler/probed/",
             "_baler/format/",
+            "_baler/home/",
             "_baler/receipts/",
         ];
         let of_journal = journal.iter().any(|prefix| path.starts_with(prefix)) && !path.contains('#');

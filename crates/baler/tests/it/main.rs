@@ -11,6 +11,8 @@ mod caching;
 mod command_line;
 mod compaction;
 #[cfg(feature = "http")]
+mod copied;
+#[cfg(feature = "http")]
 mod damage;
 #[cfg(feature = "http")]
 mod fleet;

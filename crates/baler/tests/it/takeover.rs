@@ -186,7 +186,7 @@ fn send(child: &Child, signal: Signal) {
     kill_process(pid, signal).unwrap();
 }
 
-/// In a copied or restored root, and after a reboot, a free lock proves nothing: there the lease time decides.
+/// Where a lock file is not the one that was locked, and after a reboot, a free lock proves nothing: there the lease time decides.
 #[test]
 fn without_proof_of_death_the_lease_time_is_waited_for() {
     let scene = Scene::new();
@@ -194,22 +194,25 @@ fn without_proof_of_death_the_lease_time_is_waited_for() {
     let before = scene.rows("data");
     kill_in_mid_merge(&scene, "15s");
     let copied = std::process::Command::new("cp")
-        .args(["-a", "data", "copy"])
-        .current_dir(scene.path("."))
+        .args(["-a", "watchers", "restored"])
+        .current_dir(scene.path("data/_baler"))
         .status();
     assert!(copied.unwrap().success());
-    let status = scene.baler(&["status", "copy", "--json"]).json();
+    let watchers = scene.path("data/_baler/watchers");
+    fs::remove_dir_all(&watchers).unwrap();
+    fs::rename(scene.path("data/_baler/restored"), &watchers).unwrap();
+    let status = scene.baler(&["status", "data", "--json"]).json();
     let leased = status["jobs"]
         .as_array()
         .unwrap()
         .iter()
         .any(|job| job["status"] == "leased");
     let began = Instant::now();
-    let run = scene.baler(&["compact", "copy", "--settle", "0s", "--lease", "2s", "--json"]);
+    let run = scene.baler(&["compact", "data", "--settle", "0s", "--lease", "2s", "--json"]);
     assert_eq!((run.code, run.number("held_by_others")), (0, 0), "{run:?}");
     assert!(
         !leased || began.elapsed() > Duration::from_secs(2),
         "it did not wait for the lease: {run:?}"
     );
-    assert_eq!(scene.rows("copy"), before);
+    assert_eq!(scene.rows("data"), before);
 }

@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io::Write;
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 use std::thread;
 use std::time::Duration;
 
@@ -50,6 +50,45 @@ fn files_are_added_compacted_and_read_each_row_once() {
     assert_eq!(scene.baler(&["verify", "lake"]).code, 0);
     let again = compact(&scene);
     assert_eq!(again.number("jobs"), 0, "{again:?}");
+}
+
+/// Trap: in a restored root every file is another version, and what was compacted can be added again.
+#[test]
+fn a_table_that_was_restored_goes_on_after_a_repair() {
+    let scene = Scene::new();
+    create(&scene, &["--sort-by", "key"]);
+    for part in 0..3 {
+        arrive(&scene, &format!("{part}.parquet"), &[(part, 1, "early")]);
+    }
+    assert_eq!(compact(&scene).number("files_after"), 1);
+    arrive(&scene, "late.parquet", &[(9, 2, "late")]);
+    let before = read(&scene, &[]);
+    let restored = Command::new("sh")
+        .args(["-c", "cp -a lake backup && rm -r lake && mv backup lake"])
+        .current_dir(scene.path("."))
+        .status();
+    assert!(restored.unwrap().success());
+    assert_eq!(read(&scene, &[]), before, "who only reads is told what there is");
+    let refused = scene.baler(&["add", "lake", "events", "0.parquet"]);
+    assert_eq!(refused.code, 1, "{refused:?}");
+    let advice = refused.stderr.contains("baler journal repair");
+    assert!(advice, "{refused:?}");
+
+    let repair = scene.baler(&["journal", "repair", "lake", "--wait", "0s"]);
+    assert_eq!(repair.code, 0, "{repair:?}");
+    assert_eq!(read(&scene, &[]), before);
+    let again = add(&scene, &["0.parquet", "late.parquet"]);
+    assert_eq!((again.code, again.number("added")), (0, 0), "{again:?}");
+    arrive(&scene, "later.parquet", &[(10, 3, "later")]);
+    arrive(&scene, "latest.parquet", &[(11, 3, "later")]);
+    assert!(compact(&scene).number("jobs") > 0);
+    for gc in [&["gc", "lake", "--now"][..], &["gc", "lake", "--now", "--full"]] {
+        assert_eq!(scene.baler(gc).code, 0);
+    }
+    let mut after = read(&scene, &[]);
+    after.retain(|row, _| !row.contains("later"));
+    assert_eq!(after, before);
+    assert_eq!(scene.baler(&["verify", "lake", "--deep"]).code, 0);
 }
 
 /// A file's name says nothing about whether its rows are in the table: its version does.

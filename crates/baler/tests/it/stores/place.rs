@@ -19,7 +19,15 @@ use tempfile::TempDir;
 use crate::support::{Ended, ended, parquet_of, rows_in, soaking};
 
 /// What a journal consists of, below its root, and what it leaves in writing.
-const JOURNAL: [&str; 6] = ["journal", "snapshots", "boundary", "probed", "format", "receipts"];
+const JOURNAL: [&str; 7] = [
+    "journal",
+    "snapshots",
+    "boundary",
+    "probed",
+    "format",
+    "receipts",
+    "home",
+];
 
 /// A place to compact.
 pub(super) struct Place {
