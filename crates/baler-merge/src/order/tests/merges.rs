@@ -96,7 +96,7 @@ impl Job {
     }
 
     /// The same lanes, but as they stood in their inputs: rows need not say where that was.
-    pub(super) fn as_they_stood(mut self) -> Self {
+    pub(super) fn left_as_they_stood(mut self) -> Self {
         for lane in &mut self.lanes {
             lane.ordinals = None;
         }
@@ -183,14 +183,14 @@ proptest! {
         inputs in prop_oneof![inputs(3), inputs(12), inputs(200)],
         shape in shape(),
         keyed in any::<bool>(),
-        as_they_stood in any::<bool>(),
+        left_as_they_stood in any::<bool>(),
         block_rows in 1..50usize,
         window in 1..300usize,
         pace in pace(),
     ) {
         let mut job = Job::new(shape, &inputs, keyed, block_rows);
-        if as_they_stood {
-            job = job.as_they_stood();
+        if left_as_they_stood {
+            job = job.left_as_they_stood();
         }
         let windows = job.merged(window, pace);
         prop_assert_eq!(expanded(&windows), job.expected());
@@ -224,7 +224,7 @@ fn run_free_stretches_and_runs_in_one_job_find_one_order() {
             inputs.push(rows);
         }
         for shape in [Shape::Short, Shape::Long, Shape::Tied(0), Shape::Tied(32)] {
-            let job = Job::new(shape, &inputs, keyed, 700).as_they_stood();
+            let job = Job::new(shape, &inputs, keyed, 700).left_as_they_stood();
             let windows = job.merged(17_000, None);
             assert_eq!(expanded(&windows), job.expected());
             let by_runs = expanded(&job.merged(17_000, Some(Pace::Runs)));

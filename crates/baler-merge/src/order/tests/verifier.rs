@@ -24,7 +24,7 @@ fn order(runs: &Runs) -> Order {
 /// What the verifier says to some windows, whether or not rows say where they stood.
 fn verdict(keyed: bool, windows: &[&Runs]) -> String {
     let said = verdict_on(&job(keyed), windows);
-    assert_eq!(said, verdict_on(&job(keyed).as_they_stood(), windows));
+    assert_eq!(said, verdict_on(&job(keyed).left_as_they_stood(), windows));
     said
 }
 
