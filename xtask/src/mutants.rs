@@ -88,6 +88,10 @@ const TESTS: &[Hunt] = &[
         "LateUploadsStay",
         "an_upload_that_begins_after_its_attempt_was_forgotten_is_ended",
     ),
+    in_stories(
+        "LateStagingStays",
+        "on_a_directory::what_lands_in_staging_after_its_attempt_was_forgotten_is_deleted",
+    ),
     in_program("StormNotHeeded", "throttle_slows_down_on_503_and_recovers"),
     in_stories(
         "CacheUnchecked",

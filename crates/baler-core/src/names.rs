@@ -23,6 +23,9 @@ use crate::table::MergeSpec;
 /// The folder below a root that belongs to Baler.
 pub const BALER_FOLDER: &str = "_baler";
 
+/// The folder below a root that holds what attempts write before it is published, a folder for each.
+pub const STAGING_FOLDER: &str = "_baler/staging";
+
 /// The folder below a root that holds the outputs of native tables, a folder for each attempt.
 pub const TABLES_FOLDER: &str = "tables";
 
@@ -40,7 +43,7 @@ pub struct Attempt {
 impl Attempt {
     /// What this attempt writes beside its outputs, and in a plain table these too, lies below this folder of the root.
     pub fn staging_folder(&self) -> String {
-        format!("{BALER_FOLDER}/staging/{}", self.folder_name())
+        format!("{STAGING_FOLDER}/{}", self.folder_name())
     }
 
     /// The outputs of an attempt on a native table lie in this folder of the root.
@@ -99,14 +102,22 @@ impl Attempt {
 /// The attempt that alone writes to the folder in which this lies, as the names of folder and file say.
 pub fn writer_of(journal: JournalId, path: &FilePath) -> Option<Attempt> {
     let folder = path.folder();
-    let below = |parent: &str| folder.strip_prefix(parent)?.strip_prefix("/staging/");
+    let staged = || parse_folder(folder.strip_prefix(STAGING_FOLDER)?.strip_prefix('/')?);
     let written = || {
         let name = OutputName::parse(path.name()).filter(|name| name.journal == journal)?;
         let (_, own) = folder.rsplit_once('/')?;
         (own == name.attempt.folder_name()).then_some(name.attempt)
     };
-    let attempt = below(BALER_FOLDER).and_then(parse_folder).or_else(written);
+    let attempt = staged().or_else(written);
     attempt.filter(|_| path.place == Place::Root)
+}
+
+/// The attempt that staged this, if it has exactly the name that a staged part has. It says nothing of the journal: the folder is in
+/// the root of one, and nobody else's.
+pub fn stager_of(path: &FilePath) -> Option<Attempt> {
+    let part = number(path.name().strip_suffix(".staged")?)?.try_into().ok()?;
+    let (_, own) = path.folder().rsplit_once('/')?;
+    parse_folder(own).filter(|attempt| attempt.staged(part) == *path)
 }
 
 /// `<job>-<range>-<token>`.
@@ -297,6 +308,27 @@ mod tests {
                 "{path}"
             );
         }
+    }
+
+    #[test]
+    fn a_staged_part_says_who_wrote_it() {
+        assert_eq!(stager_of(&attempt().staged(7)), Some(attempt()));
+        for path in [
+            "_baler/staging/12-0-45.3/07.staged",
+            "_baler/staging/12-0-45.3/7.parquet",
+            "_baler/staging/12-0-45.3/spill/7.staged",
+            "_baler/staging/12-0-45.3-1/7.staged",
+            "_baler/staging/mine/7.staged",
+            "_baler/aside/12-0-45.3/7.staged",
+            "day=1/_baler/staging/12-0-45.3/7.staged",
+        ] {
+            assert_eq!(stager_of(&FilePath::in_root(path)), None, "{path}");
+        }
+        let elsewhere = FilePath {
+            place: Place::Source,
+            ..attempt().staged(7)
+        };
+        assert_eq!(stager_of(&elsewhere), None, "nothing is staged in a source");
     }
 
     #[test]

@@ -99,13 +99,13 @@ async fn read_a_version(
 /// What is not there though it is pinned is missing.
 async fn look_at_all(birth: &Birth, root: &Root, pin: PinId, files: &[Arc<File>]) -> Result<()> {
     for file in files {
-        let began = birth.world.now_ms();
+        let asked_ms = birth.world.now_ms();
         if root.site.root.identity_now(&file.path).await?.is_some() {
             continue;
         }
         birth.world.look(|oracle, _| {
             let id = (pin.entry.0, pin.index);
-            let wrong = checkers::readers::missing(&oracle.model, id, &file.path.path, began);
+            let wrong = checkers::readers::missing(&oracle.model, id, &file.path.path, asked_ms);
             wrong.into_iter().for_each(|what| oracle.found(5, what));
         });
     }

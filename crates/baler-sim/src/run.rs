@@ -237,10 +237,10 @@ async fn look_in(birth: &Birth, root: &Arc<Root>, watch: &Arc<Watch>) -> Result<
     let poll = Request::Poll(desk.ask(room, scope));
     let wanted = root.would_decide(&poll);
     let idle = state.jobs.is_empty() && wanted.is_empty();
-    // Probes that land late are swept once they are old, and uploads once they are seen.
+    // Probes that land late are swept once they are old, staged files and uploads once they are seen.
     let late = birth.world.look(|_, objects| {
-        let below = format!("{PREFIX}/_baler/probe/");
-        objects.below(&below).count() + objects.open_uploads().count()
+        let below = |folder: &str| objects.below(&format!("{PREFIX}/_baler/{folder}/")).count();
+        below("probe") + below("staging") + objects.open_uploads().count()
     });
     let clean = state.garbage.is_empty() && state.leftovers.is_empty() && late == 0;
     birth.world.note(format_args!(

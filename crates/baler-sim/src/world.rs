@@ -21,6 +21,11 @@ use crate::trace::Trace;
 /// When the simulated store's clock begins, in Unix milliseconds.
 pub(crate) const EPOCH_MS: u64 = 1_800_000_000_000;
 
+/// What the store's clock shows after so long, in Unix milliseconds.
+pub(crate) fn store_ms(elapsed: Duration) -> u64 {
+    EPOCH_MS + elapsed.as_millis() as u64
+}
+
 /// The world of one run.
 pub(crate) struct World {
     pub(crate) seed: u64,
@@ -102,7 +107,7 @@ impl World {
 
     /// The store's clock, in Unix milliseconds.
     pub(crate) fn now_ms(&self) -> u64 {
-        EPOCH_MS + self.elapsed().as_millis() as u64
+        store_ms(self.elapsed())
     }
 
     pub(crate) fn note(&self, what: fmt::Arguments<'_>) {

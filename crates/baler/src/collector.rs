@@ -3,7 +3,7 @@
 
 mod late;
 
-pub use late::{end_late_uploads, find_late_writes, sweep_probes};
+pub use late::{end_late_uploads, find_late_writes, late_writes, sweep_probes};
 
 use std::sync::Arc;
 

@@ -9,7 +9,7 @@ use crate::file::{FilePath, Place};
 use crate::garbage::{Garbage, Stage};
 use crate::ids::{Sequence, TableName};
 use crate::limits::DELETIONS_PER_EVENT_MAX;
-use crate::names::{Attempt, OutputName};
+use crate::names::{Attempt, OutputName, stager_of};
 use crate::request::{Grace, Reply};
 use crate::state::{State, Table};
 use crate::table::Replaced;
@@ -100,7 +100,7 @@ impl Draft {
         Ok(Reply::Due(fresh))
     }
 
-    /// Objects under final names that no version shows: an attempt's late write, if all signs agree.
+    /// Objects under final names, or staged, that no version shows: an attempt's late write, if all signs agree.
     pub(super) fn report_late_writes(
         &mut self,
         name: &TableName,
@@ -203,13 +203,14 @@ fn is_rightful(state: &State, attempt: &Attempt, path: &FilePath) -> bool {
 
 /// Whether this name says that an ended attempt of this very journal wrote it, before the listing began.
 fn wrote(state: &State, evidence: Sequence, path: &FilePath) -> bool {
-    let Some(name) = OutputName::parse(path.name()) else {
+    let published = || {
+        let name = OutputName::parse(path.name())?;
+        (path.place == Place::Root && state.journal == Some(name.journal)).then_some(name.attempt)
+    };
+    let Some(attempt) = stager_of(path).or_else(published) else {
         return false;
     };
-    let granted_here = path.place == Place::Root
-        && state.journal == Some(name.journal)
-        && name.attempt.job < state.next_job
-        && name.attempt.token.sequence <= evidence;
-    let unfinished = state.jobs.contains_key(&name.attempt.job);
+    let granted_here = attempt.job < state.next_job && attempt.token.sequence <= evidence;
+    let unfinished = state.jobs.contains_key(&attempt.job);
     granted_here && (!unfinished || crate::planted!(CollectorIgnoresJobs))
 }

@@ -134,6 +134,7 @@ mutants! {
     DeletesByName, 6, "What others named is deleted in whatever version it is.";
     PinEndsUnseen, 6, "On an idle root nobody looks at the clock for a pin that holds what came back by an undo.";
     LateUploadsStay, 6, "An upload in parts that began after its attempt was forgotten is left.";
+    LateStagingStays, 6, "What an attempt staged after it was forgotten is left.";
     OldProbesStay, 6, "On an idle root a probe's object is never old enough to be swept.";
     UndoesWhatIsDue, 6, "An undo brings files back that are on a deletion list.";
     GraceBeginsEarly, 5, "A duration begins before the entry that began it was written.";

@@ -9,6 +9,7 @@ use crate::oracle::At;
 use crate::rows;
 use crate::store::{Objects, PREFIX};
 use crate::work::INBOX;
+use crate::world::store_ms;
 
 pub(super) fn event(model: &Model, at: At<'_>, wrong: &mut Wrong) {
     match at.kind {
@@ -97,9 +98,13 @@ pub(crate) fn refused(model: &Model, version: u64, now_ms: u64) -> Option<String
     kept.then(|| format!("version {version} is refused, which was there before it was asked for"))
 }
 
-/// A reader met nothing where a file should be.
-pub(crate) fn missing(model: &Model, pin: (u64, u32), path: &str, now_ms: u64) -> Option<String> {
-    let held = model.pins.get(&pin).filter(|pin| model.is_held(pin, now_ms))?;
-    let outside = model.meddled_at(path, held.shows.get(path)).is_some();
-    (!outside).then(|| format!("{path} is missing, and pin {pin:?} shows it"))
+/// A reader met nothing where a file should be. A request may be under way for longer than the pin held, so what counts is
+/// when the file went; of one that was never there, when the reader asked.
+pub(crate) fn missing(model: &Model, pin: (u64, u32), path: &str, asked_ms: u64) -> Option<String> {
+    let held = model.pins.get(&pin)?;
+    let file = held.shows.get(path);
+    let went_ms = model.went_at(path, file).map(store_ms);
+    let outside = model.meddled_at(path, file).is_some();
+    (!outside && model.is_held(held, went_ms.unwrap_or(asked_ms)))
+        .then(|| format!("{path} is missing, and pin {pin:?} shows it"))
 }

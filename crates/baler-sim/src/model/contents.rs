@@ -84,6 +84,14 @@ impl Model {
         versions.into_iter().find(|version| version.tag == tag)?.gone
     }
 
+    /// When what the journal knows as this file was overwritten or removed, if it was. Of outputs the journal knows no tag.
+    pub(crate) fn went_at(&self, path: &str, file: Option<&Live>) -> Option<Duration> {
+        match file.and_then(|file| file.tag.as_deref()) {
+            Some(tag) => self.gone_since(path, tag),
+            None => self.contents.get(path)?.last()?.gone,
+        }
+    }
+
     /// Somebody outside overwrites or removes the version of this tag.
     pub(crate) fn meddles(&mut self, at: Duration, path: &str, tag: &str, now: Option<&str>) {
         self.meddled.insert((path.to_owned(), tag.to_owned()), at);

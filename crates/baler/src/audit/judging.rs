@@ -129,9 +129,22 @@ fn staged(state: &State, path: &FilePath) -> (Kind, String) {
             Kind::Leftover,
             format!("of an attempt at job {} that ended", attempt.job),
         ),
-        None => (
+        None => forgotten(state, path),
+    }
+}
+
+/// Something staged by no attempt that is remembered. Only what this journal granted goes by its name.
+fn forgotten(state: &State, path: &FilePath) -> (Kind, String) {
+    let granted =
+        |attempt: &Attempt| attempt.job < state.next_job && attempt.token.sequence <= state.sequence;
+    match names::stager_of(path).filter(granted) {
+        Some(attempt) => (
             Kind::LateWrite,
-            "no attempt that is remembered wrote it".to_owned(),
+            format!("an attempt at job {} wrote it after it had ended", attempt.job),
+        ),
+        None => (
+            Kind::Foreign,
+            "nobody that the journal knows put it here".to_owned(),
         ),
     }
 }

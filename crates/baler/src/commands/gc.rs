@@ -3,6 +3,7 @@
 use std::process::ExitCode;
 
 use anyhow::Result;
+use baler_core::event::Event;
 use baler_core::file::FilePath;
 use baler_core::garbage::{Garbage, Stage};
 use baler_core::request::Grace;
@@ -129,6 +130,9 @@ async fn dry_run(args: &GcArgs) -> Result<ExitCode> {
             }
         }
     }
+    if args.full {
+        doomed.extend(written_late(&root, &doomed).await?);
+    }
     for item in &doomed {
         match args.json {
             true => print_json(item)?,
@@ -154,6 +158,29 @@ async fn dry_run(args: &GcArgs) -> Result<ExitCode> {
         );
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// What a look at everything would find besides.
+async fn written_late(root: &Root, known: &[Doomed]) -> Result<Vec<Doomed>> {
+    let mut late = Vec::new();
+    for report in collector::late_writes(root).await? {
+        for event in root.would_decide(&report) {
+            let Event::DeletionDue { paths, .. } = event else {
+                continue;
+            };
+            for path in paths {
+                let now = root.site.root.identity_now(&path).await?;
+                late.push(Doomed {
+                    path: path.to_string(),
+                    bytes: now.map_or(0, |identity| identity.bytes),
+                    now: true,
+                    why: "an attempt wrote it after it had ended".to_owned(),
+                });
+            }
+        }
+    }
+    late.retain(|item| !known.iter().any(|known| known.path == item.path));
+    Ok(late)
 }
 
 fn fate(state: &State, garbage: &Garbage, grace: Grace) -> (bool, String) {

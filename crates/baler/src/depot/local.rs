@@ -182,6 +182,11 @@ pub(super) async fn in_tables(folder: &Arc<Folder>) -> Result<Vec<FilePath>, Dep
     Ok(blocking(move || staging::in_tables(&folder)).await?)
 }
 
+pub(super) async fn in_staging(folder: &Arc<Folder>) -> Result<Vec<FilePath>, DepotError> {
+    let folder = folder.clone();
+    Ok(blocking(move || staging::all_staged(&folder)).await?)
+}
+
 pub(super) async fn left_behind(
     folder: &Arc<Folder>,
     folders: &[String],

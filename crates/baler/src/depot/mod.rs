@@ -28,7 +28,7 @@ use std::sync::Arc;
 
 use baler_core::file::{Digest, File, FilePath, Identity, Place};
 use baler_core::ids::JournalId;
-use baler_core::names::{Attempt, TABLES_FOLDER};
+use baler_core::names::{Attempt, STAGING_FOLDER, TABLES_FOLDER};
 use baler_journal::store::Store;
 #[cfg(feature = "parquet")]
 use baler_merge::{Facts, FileError};
@@ -220,6 +220,14 @@ impl Depot {
         match self {
             Self::Folder(folder) => local::in_tables(folder).await,
             Self::Bucket(bucket) => Ok(bucket.left_behind(&[TABLES_FOLDER.to_owned()]).await?),
+        }
+    }
+
+    /// Every staged file of every attempt, in order.
+    pub async fn in_staging(&self) -> Result<Vec<FilePath>, DepotError> {
+        match self {
+            Self::Folder(folder) => local::in_staging(folder).await,
+            Self::Bucket(bucket) => Ok(bucket.left_behind(&[STAGING_FOLDER.to_owned()]).await?),
         }
     }
 

@@ -8,14 +8,12 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 
 use baler_core::file::{Digest, FilePath};
-use baler_core::names::TABLES_FOLDER;
+use baler_core::names::{STAGING_FOLDER, TABLES_FOLDER};
 use xxhash_rust::xxh3::Xxh3Default;
 
 use crate::depot::Staged;
 use crate::folder::sync::Changed;
 use crate::folder::{Folder, FolderError};
-
-const STAGING: &str = "_baler/staging";
 
 /// How often the folder may be swept away before the file in it is created.
 const TRIES_MAX: usize = 8;
@@ -146,11 +144,11 @@ pub fn left_behind(folder: &Folder, folders: &[String]) -> Result<Vec<FilePath>,
     Ok(found)
 }
 
-/// Every staged file of every attempt, in order: for `gc --full` and `audit`.
+/// Every staged file of every attempt, in order: for `gc --full`.
 pub fn all_staged(folder: &Folder) -> Result<Vec<FilePath>, FolderError> {
     let mut found = Vec::new();
-    for attempt in names_in(folder, STAGING, FileType::is_dir)? {
-        found.extend(files_in(folder, &format!("{STAGING}/{attempt}"))?);
+    for attempt in names_in(folder, STAGING_FOLDER, FileType::is_dir)? {
+        found.extend(files_in(folder, &format!("{STAGING_FOLDER}/{attempt}"))?);
     }
     Ok(found)
 }

@@ -261,6 +261,42 @@ fn a_late_write_is_deleted_only_if_all_signs_agree() {
     }
 }
 
+/// Trap: an attempt was swept for the last time and forgotten, and only then its PUT lands, where nobody lists.
+#[test]
+fn what_was_staged_after_its_attempt_was_forgotten_is_deleted_only_if_all_signs_agree() {
+    let (story, attempt) = left_behind();
+    let story = story.after(sweep(attempt, [])).later(PAST_GRACE);
+    let story = story.after(sweep(attempt, []));
+    assert!(story.state.leftovers.is_empty());
+    let staged = attempt.staged(0);
+    story.clone().when(late(&story, staged.clone())).nothing();
+
+    let story = story.after(Request::Cancel(JobId(0)));
+    let told = story.clone().when(late(&story, staged.clone()));
+    told.then([due(PLACE, [&staged.path])]).only_once();
+
+    let stale = Request::ReportLateWrites {
+        table: PLACE.into(),
+        evidence: Sequence(1),
+        paths: vec![staged.clone()],
+    };
+    story.clone().when(stale).nothing();
+    let unborn = Attempt {
+        job: JobId(77),
+        ..attempt
+    };
+    let folder = attempt.staging_folder();
+    for stranger in [
+        unborn.staged(0),
+        path(&format!("src:{}", staged.path)),
+        path(&format!("{folder}/mine.staged")),
+        path(&format!("{folder}/0.parquet")),
+        path(&format!("copy/{}", staged.path)),
+    ] {
+        story.clone().when(late(&story, stranger)).nothing();
+    }
+}
+
 #[test]
 fn what_a_table_shows_is_no_late_write() {
     let story = replaced_in_place();

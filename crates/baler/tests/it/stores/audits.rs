@@ -66,7 +66,7 @@ async fn what_does_not_belong_is_told_by_kind(place: Place) {
         (live[1].as_str(), "missing"),
         (&late, "leftover"),
         (foreign, "foreign"),
-        ("_baler/staging/77-0-5.1/0.staged", "late_write"),
+        ("_baler/staging/77-0-5.1/0.staged", "foreign"),
         ("_baler/strange", "foreign"),
         ("day=00/new.parquet", "new"),
         ("README.txt", "other"),

@@ -9,6 +9,7 @@ on_every_place!(
     every_command_knows_the_root,
     bad_files_are_named_and_tried_again_once_they_are_mended,
     replaced_files_go_and_nothing_else_does,
+    what_lands_in_staging_after_its_attempt_was_forgotten_is_deleted,
 );
 
 fn assert_ok(place: &Place, run: &Ended) {
@@ -194,6 +195,70 @@ async fn replaced_files_go_and_nothing_else_does(place: Place) {
     place.assert_no_orphans("data").await;
 }
 
+/// `<day>/baler-<journal>-<job>-<range>-<token>-<number>.parquet` was written by the attempt of these three.
+fn staging_of(output: &str) -> String {
+    let parts: Vec<&str> = output.split('-').collect();
+    let attempt = parts[parts.len() - 4..parts.len() - 1].join("-");
+    format!("_baler/staging/{attempt}")
+}
+
+/// Trap: a PUT that timed out lands after its attempt was swept for the last time, in a folder that no listing of data meets.
+async fn what_lands_in_staging_after_its_attempt_was_forgotten_is_deleted(place: Place) {
+    place.write_many("data", 1, 4, 50).await;
+    assert_ok(&place, &place.compact("data", &[]));
+    let root = place.at("data");
+    let gc = |flags: &[&str]| {
+        let end = place.baler(&[&["gc", &root, "--now"], flags].concat());
+        assert_ok(&place, &end);
+        end.stdout
+    };
+    // Twice: an attempt is swept, and then forgotten.
+    gc(&["--full"]);
+    gc(&["--full"]);
+    let before = place.rows("data").await;
+    let staging = staging_of(&place.live("data")[0]);
+    let late = format!("{staging}/9.staged");
+    let strangers = [
+        format!("{staging}/mine.txt"),
+        "_baler/staging/77-0-5.1/0.staged".to_owned(),
+    ];
+    for path in strangers.iter().chain([&late]) {
+        place.put(&format!("data/{path}"), b"rows".to_vec()).await;
+    }
+
+    let audit = place.baler(&["audit", &root]).stdout;
+    let told = |words: &str| audit.lines().any(|line| line.contains(words));
+    assert!(
+        told(&late) && told("`baler gc --full` deletes it"),
+        "{}: {audit}",
+        place.name
+    );
+    gc(&[]);
+    assert!(
+        place.get(&format!("data/{late}")).await.is_some(),
+        "{}: nothing that is swept leads to it",
+        place.name
+    );
+    let promised = gc(&["--full", "--dry-run"]);
+    assert!(promised.contains(&late), "{}: {promised}", place.name);
+    gc(&["--full"]);
+    assert!(
+        place.get(&format!("data/{late}")).await.is_none(),
+        "{}: a look at everything does",
+        place.name
+    );
+    for path in strangers {
+        assert!(!promised.contains(&path), "{}: {promised}", place.name);
+        let path = format!("data/{path}");
+        assert!(
+            place.get(&path).await.is_some(),
+            "{}: {path} is not Baler's",
+            place.name
+        );
+    }
+    assert_eq!(place.rows("data").await, before, "{}", place.name);
+}
+
 /// Trap: whatever an attempt left is swept once, when it has ended; an upload that begins after that is nobody's.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_upload_that_begins_after_its_attempt_was_forgotten_is_ended() {
@@ -207,11 +272,7 @@ async fn an_upload_that_begins_after_its_attempt_was_forgotten_is_ended() {
         assert_ok(&place, &end);
     };
     gc(&["--full"]);
-    // `<day>/baler-<journal>-<job>-<range>-<token>-<number>.parquet` was written by the attempt of these three.
-    let live = place.live("data").remove(0);
-    let parts: Vec<&str> = live.split('-').collect();
-    let attempt = parts[parts.len() - 4..parts.len() - 1].join("-");
-    let late = format!("_baler/staging/{attempt}/9.staged");
+    let late = format!("{}/9.staged", staging_of(&place.live("data")[0]));
     place.begin_upload(&format!("data/{late}")).await;
     let open = || {
         place
