@@ -26,6 +26,10 @@ const WALKS: &str = "crates/baler-core/src/decide/tests/walk/planted.rs";
 const TESTS: &[Hunt] = &[
     in_core("AddsWhatIsDue", "due_paths_cannot_be_added_or_pinned"),
     in_core(
+        "GarbageOfTheLiving",
+        "a_replaced_version_is_no_garbage_for_ever_under_a_name_that_is_live_in_another",
+    ),
+    in_core(
         "PinEndsUnseen",
         "the_end_of_such_a_pin_is_worth_a_look_at_the_clock",
     ),

@@ -33,6 +33,10 @@ impl Draft {
         let mut ripe: BTreeMap<TableName, Vec<FilePath>> = BTreeMap::new();
         let mut staying: Vec<FilePath> = Vec::new();
         for (path, garbage) in &self.state.garbage {
+            if was_overwritten(&self.state, path, garbage) {
+                staying.push(path.clone());
+                continue;
+            }
             if !is_ripe(&self.state, path, garbage, grace) {
                 continue;
             }
@@ -160,6 +164,23 @@ fn stays(state: &State, path: &FilePath, garbage: &Garbage) -> bool {
     let remembers = |table: &Table| table.spec.replaced == Replaced::Remember;
     let foreign = garbage.original.is_some() && !state.is_own(path);
     foreign && state.tables.get(&garbage.table).is_some_and(remembers)
+}
+
+/// Whether the table has seen another version under the path since this one was consumed: what was to be deleted is not
+/// there any more, and what is there has its own way. No add lets this happen, but journals of older programs hold it.
+fn was_overwritten(state: &State, path: &FilePath, garbage: &Garbage) -> bool {
+    let consumed = garbage
+        .original
+        .as_ref()
+        .filter(|original| original.path == *path);
+    let table = state.tables.get(&garbage.table);
+    let (Some(consumed), Some(table), Stage::Ripe) = (consumed, table, garbage.stage) else {
+        return false;
+    };
+    let live = table.files.get(path).map(|file| &file.identity);
+    let latest = live.or_else(|| table.consumed.get(path));
+    let other = latest.is_some_and(|latest| *latest != consumed.identity);
+    other && !crate::planted!(GarbageOfTheLiving)
 }
 
 fn is_over(state: &State, length: Millis, since: Sequence, grace: Grace) -> bool {

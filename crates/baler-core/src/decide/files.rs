@@ -6,14 +6,14 @@ use std::sync::Arc;
 
 use super::{Answer, Draft};
 use crate::event::{Event, Quarantined, ReleaseReason};
-use crate::file::{File, FilePath};
+use crate::file::{File, FilePath, Place};
 use crate::garbage::Stage;
 use crate::ids::{JournalId, Sequence, TableName};
 use crate::job::{CancelReason, JobStatus};
 use crate::limits::{FILES_PER_EVENT_MAX, REASON_CHARS_MAX};
 use crate::request::{Added, Refusal, Reply};
 use crate::state::{State, Table};
-use crate::table::{Catalog, Rewritten};
+use crate::table::{Catalog, Replaced, Rewritten};
 
 impl Draft {
     pub(super) fn create_journal(&mut self, journal: JournalId) -> Answer {
@@ -28,12 +28,14 @@ impl Draft {
         let mut reply = Added::default();
         let mut fresh = Vec::new();
         let mut overwritten = Vec::new();
+        let replacing = being_replaced(&self.state, name);
         for file in files {
             if is_of_another(&self.state, name, &file.path) {
                 reply.taken.push(file.path.clone());
                 continue;
             }
             match offer(&self.state, table, evidence, file) {
+                Offer::New if replacing.contains(&file.path) => reply.later.push(file.path.clone()),
                 Offer::New => fresh.push(bounded_keys(file)),
                 Offer::Overwritten => {
                     overwritten.push(file.path.clone());
@@ -197,6 +199,19 @@ impl Draft {
 fn is_of_another(state: &State, name: &TableName, path: &FilePath) -> bool {
     let mut others = state.tables.iter().filter(|(other, _)| *other != name);
     others.any(|(_, table)| table.files.contains_key(path) || table.consumed.contains_key(path))
+}
+
+/// What is replaced by outputs that are not published yet, in a table where nothing can be set aside. With the commit
+/// these versions go on their way out, each under its own path: no other may be live there before.
+fn being_replaced(state: &State, name: &TableName) -> BTreeSet<FilePath> {
+    let in_place = !matches!(
+        state.tables[name].spec.replaced,
+        Replaced::SetAside | Replaced::Remember
+    );
+    let jobs = state.jobs.values().filter(|job| job.table == *name && in_place);
+    let swapped = jobs.filter(|job| !state.holds_inputs(job) && !crate::planted!(GarbageOfTheLiving));
+    let inputs = swapped.flat_map(|job| &job.inputs).map(|input| &input.path);
+    inputs.filter(|path| path.place == Place::Root).cloned().collect()
 }
 
 /// Key bounds come from outside and stay in the state: they are rounded to a bound.

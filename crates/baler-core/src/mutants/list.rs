@@ -13,6 +13,7 @@ impl Mutant {
             }
             Self::StormNotHeeded => Some("a simulated store has no limit that requests could exceed"),
             Self::CacheUnchecked => Some("simulated workers have no cache"),
+            Self::GarbageOfTheLiving => Some("one simulated fleet in ten thousand meets it"),
             _ => None,
         }
     }
@@ -136,6 +137,7 @@ mutants! {
     LateUploadsStay, 6, "An upload in parts that began after its attempt was forgotten is left.";
     LateStagingStays, 6, "What an attempt staged after it was forgotten is left.";
     OldProbesStay, 6, "On an idle root a probe's object is never old enough to be swept.";
+    GarbageOfTheLiving, 7, "A version is on its way out under a path that is live in another.";
     UndoesWhatIsDue, 6, "An undo brings files back that are on a deletion list.";
     GraceBeginsEarly, 5, "A duration begins before the entry that began it was written.";
 

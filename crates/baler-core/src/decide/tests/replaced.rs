@@ -15,10 +15,24 @@ fn replaced(table: &str) -> Story {
 }
 
 fn publishes(story: Story, job: u64) -> Story {
+    published_now(merges(story, job), job)
+}
+
+/// The job's outputs take its inputs' place, and are not published yet.
+fn merges(story: Story, job: u64) -> Story {
     let request = Request::Finish(finish(story.job(job), &story.attempt(job)));
-    let story = story.after(request);
+    story.after(request)
+}
+
+fn published_now(story: Story, job: u64) -> Story {
     let token = story.publish_token(job);
     story.after(publish(job, token))
+}
+
+/// `a` and `b` are merged, and while that is not published yet, another version of `a` is live.
+fn overwritten_meanwhile() -> Story {
+    let story = given([added(STORE, ["a", "b"]), planned(STORE, 0, ["a", "b"]), leased(0)]);
+    merges(story, 0).and([added(STORE, ["a@2"])])
 }
 
 fn remembers(story: Story, table: &str, catalog: Catalog) -> Story {
@@ -35,6 +49,13 @@ fn remembers(story: Story, table: &str, catalog: Catalog) -> Story {
 fn added_nothing() -> Reply {
     Reply::Added(Added {
         known: 1,
+        ..Added::default()
+    })
+}
+
+fn look_again<const N: usize>(later: [&str; N]) -> Reply {
+    Reply::Added(Added {
+        later: paths(later),
         ..Added::default()
     })
 }
@@ -72,17 +93,83 @@ fn a_version_written_before_the_old_one_is_due_is_a_new_file() {
 }
 
 #[test]
+fn a_version_written_before_the_outputs_are_published_waits_for_that() {
+    let story = given([added(STORE, ["a", "b"]), planned(STORE, 0, ["a", "b"]), leased(0)]);
+    let story = merges(story, 0);
+    let evidence = story.state.sequence;
+    let told = story.when(add(STORE, evidence, ["a@2"]));
+    let story = told.nothing().replies(look_again(["a"])).go_on();
+    let story = published_now(story, 0);
+    let evidence = story.state.sequence;
+    let told = story.when(add(STORE, evidence, ["a@2"]));
+    let story = told.then([added(STORE, ["a@2"])]).go_on();
+    story.when(declare_due()).then([due(STORE, ["b"])]);
+}
+
+#[test]
+fn it_waits_also_when_the_old_version_was_seen_to_be_gone() {
+    let story = given([added(STORE, ["a", "b"]), planned(STORE, 0, ["a", "b"]), leased(0)]);
+    let story = merges(story, 0);
+    let evidence = story.state.sequence;
+    let story = story.after(lose(STORE, evidence, ["a"]));
+    let evidence = story.state.sequence;
+    let told = story.when(add(STORE, evidence, ["a@2"]));
+    told.nothing().replies(look_again(["a"]));
+}
+
+#[test]
+fn a_changed_source_waits_for_nothing() {
+    let story = given([added(OUTPUT, ["src:a"]), planned(OUTPUT, 0, ["src:a"]), leased(0)]);
+    let story = merges(story, 0);
+    let evidence = story.state.sequence;
+    let changed = Reply::Added(Added {
+        changed: paths(["src:a"]),
+        ..Added::default()
+    });
+    story
+        .when(add(OUTPUT, evidence, ["src:a@2"]))
+        .nothing()
+        .replies(changed);
+}
+
+/// Journals of older programs hold such entries.
+#[test]
+fn a_replaced_version_is_no_garbage_for_ever_under_a_name_that_is_live_in_another() {
+    let story = published_now(overwritten_meanwhile(), 0);
+    assert_eq!(story.table(STORE).files[&path("a")].identity, version("2"));
+    let left = Event::LeftInPlace { paths: paths(["a"]) };
+    let told = story.when(declare_due()).then([due(STORE, ["b"]), left]);
+    let story = told.go_on();
+    let story = story.after(Request::ReportDeleted(paths(["b"])));
+    assert!(story.state.garbage.is_empty());
+    story.clone().when(declare_due()).nothing();
+    assert_eq!(story.table(STORE).files[&path("a")].identity, version("2"));
+    let evidence = story.state.sequence;
+    let again = story.when(add(STORE, evidence, ["a"]));
+    again.nothing().replies(added_nothing());
+}
+
+/// The same, where the new version has been merged on as well: only that version may be on the way out.
+#[test]
+fn a_replaced_version_is_no_garbage_where_another_one_was_consumed_since() {
+    let story = overwritten_meanwhile().and([planned(STORE, 1, ["a"]), leased(1)]);
+    let story = published_now(merges(story, 1), 0);
+    let left = Event::LeftInPlace { paths: paths(["a"]) };
+    let story = story.when(declare_due()).then([due(STORE, ["b"]), left]).go_on();
+    let story = published_now(story, 1);
+    let original = story.state.garbage[&path("a")].original.clone();
+    assert_eq!(original.map(|original| original.identity), Some(version("2")));
+    story.when(declare_due()).then([due(STORE, ["a"])]);
+}
+
+#[test]
 fn a_version_written_while_the_old_one_is_due_waits_for_the_deletion() {
     let story = replaced(STORE).after(declare_due());
     let evidence = story.state.sequence;
-    let later = Reply::Added(Added {
-        later: paths(["a"]),
-        ..Added::default()
-    });
     let story = story
         .when(add(STORE, evidence, ["a@2"]))
         .nothing()
-        .replies(later)
+        .replies(look_again(["a"]))
         .go_on();
     let story = story.after(Request::ReportDeleted(paths(["a", "b"])));
     let evidence = story.state.sequence;
