@@ -227,8 +227,9 @@ fn wrote(state: &State, evidence: Sequence, path: &FilePath) -> bool {
     let Some(name) = OutputName::parse(path.name()) else {
         return false;
     };
+    let here = state.journal == Some(name.journal) || crate::planted!(ForeignIsLate);
     let granted_here = path.place == Place::Root
-        && state.journal == Some(name.journal)
+        && here
         && name.attempt.job < state.next_job
         && name.attempt.token.sequence <= evidence;
     let unfinished = state.jobs.contains_key(&name.attempt.job);
