@@ -29,6 +29,7 @@ const TESTS: &[Hunt] = &[
         "GarbageOfTheLiving",
         "a_replaced_version_is_no_garbage_for_ever_under_a_name_that_is_live_in_another",
     ),
+    in_core("ForeignIsLate", "a_late_write_is_deleted_only_if_all_signs_agree"),
     in_core(
         "PinEndsUnseen",
         "the_end_of_such_a_pin_is_worth_a_look_at_the_clock",
@@ -50,6 +51,10 @@ const TESTS: &[Hunt] = &[
     in_journal(
         "NoReadBack",
         "object_log_in_memory_faults::a_put_that_lands_late_is_committed_once",
+    ),
+    in_journal(
+        "OtherBytesOffered",
+        "object_log_in_memory_faults::nobody_is_answered_while_the_outcome_is_unknown",
     ),
     in_journal(
         "NoBoundaryCheck",

@@ -87,7 +87,9 @@ impl Work for AddStrings<'_> {
     #[inline(always)]
     fn run(self) {
         let Strings { first, last, length } = self.strings;
-        add(self.sums, |lane| mix(first[lane], last[lane], length[lane], self.seed));
+        add(self.sums, |lane| {
+            mix(first[lane], last[lane], length[lane], self.seed)
+        });
     }
 }
 
@@ -292,7 +294,10 @@ mod tests {
             }
             let mut sums = before;
             ANY.add_strings(&mut sums, &strings, seed);
-            assert_eq!(sums, expected(before, seed, |lane| values[lane][..length(lane)].into()));
+            assert_eq!(
+                sums,
+                expected(before, seed, |lane| values[lane][..length(lane)].into())
+            );
 
             let signed = lanes(round, |noise| noise as i64);
             let mut sums = before;
@@ -314,7 +319,10 @@ mod tests {
 
             let mut sums = before;
             let all = ANY.seal(&mut sums, seed);
-            assert_eq!(sums, expected([0; LANES], seed, |lane| before[lane].to_le_bytes().into()));
+            assert_eq!(
+                sums,
+                expected([0; LANES], seed, |lane| before[lane].to_le_bytes().into())
+            );
             assert_eq!(all, sums.iter().fold(0u128, |all, sum| all.wrapping_add(*sum)));
         }
     }
@@ -337,7 +345,10 @@ mod tests {
     #[test]
     fn a_product_is_the_same_by_halves() {
         let ends = [0, 1, 2, 1 << 32, 1 << 33, u64::MAX, PRIME64_1, PRIME64_2];
-        for (one, other) in ends.iter().flat_map(|one| ends.iter().map(move |other| (*one, *other))) {
+        for (one, other) in ends
+            .iter()
+            .flat_map(|one| ends.iter().map(move |other| (*one, *other)))
+        {
             let whole = u128::from(one) * u128::from(other);
             assert_eq!(product(one, other), (whole as u64, (whole >> 64) as u64));
         }

@@ -1,8 +1,10 @@
 //! One value at a time.
 
 /// XOR of two words of the default secret each.
-pub(crate) const FLIP_LOW: u64 = 0xcb79_e64e_ccc0_e578_u64.swap_bytes() ^ 0x825a_d07d_ccff_7221_u64.swap_bytes();
-pub(crate) const FLIP_HIGH: u64 = 0xb808_4674_f743_248e_u64.swap_bytes() ^ 0xe035_90e6_813a_264c_u64.swap_bytes();
+pub(crate) const FLIP_LOW: u64 =
+    0xcb79_e64e_ccc0_e578_u64.swap_bytes() ^ 0x825a_d07d_ccff_7221_u64.swap_bytes();
+pub(crate) const FLIP_HIGH: u64 =
+    0xb808_4674_f743_248e_u64.swap_bytes() ^ 0xe035_90e6_813a_264c_u64.swap_bytes();
 /// Words of the default secret.
 const FLIPS_FIRST: [u64; 2] = [
     0xb8fe_6c39_23a4_4bbe_u64.swap_bytes(),

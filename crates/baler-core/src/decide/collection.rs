@@ -226,7 +226,8 @@ fn is_rightful(state: &State, attempt: &Attempt, path: &FilePath) -> bool {
 fn wrote(state: &State, evidence: Sequence, path: &FilePath) -> bool {
     let published = || {
         let name = OutputName::parse(path.name())?;
-        (path.place == Place::Root && state.journal == Some(name.journal)).then_some(name.attempt)
+        let here = state.journal == Some(name.journal) || crate::planted!(ForeignIsLate);
+        (path.place == Place::Root && here).then_some(name.attempt)
     };
     let Some(attempt) = stager_of(path).or_else(published) else {
         return false;

@@ -117,6 +117,7 @@ pub(super) fn check_job(job: &Job) -> Result<(), String> {
 fn check_positions(input: &File, read: Option<Positions>, is_cut: bool) -> Result<(), String> {
     match read {
         Some(read) if read == Positions::all(input.rows) => Ok(()),
+        _ if crate::planted!(PositionsNotCompared) => Ok(()),
         Some(_) => Err(format!(
             "{}: as many rows were read as it has, but not each of them once",
             input.path

@@ -13,6 +13,11 @@ impl Mutant {
             }
             Self::StormNotHeeded => Some("a simulated store has no limit that requests could exceed"),
             Self::CacheUnchecked => Some("simulated workers have no cache"),
+            Self::OtherBytesOffered => {
+                Some("what is decided anew finds itself done: 300 simulated fleets did not show it")
+            }
+            Self::PositionsNotCompared => Some("simulated merges read each row once"),
+            Self::ForeignIsLate => Some("no other journal's files lie in a simulated root"),
             Self::GarbageOfTheLiving => Some("one simulated fleet in ten thousand meets it"),
             _ => None,
         }
@@ -99,6 +104,7 @@ mutants! {
     ReaderIgnoresBoundary, 4, "A replica that read entries does not ask whether they are retired.";
     GroupOnOneState, 3, "Requests of a group are decided on one state, not each after those before it.";
     AnswersFromMemory, 4, "A refusal is given on whatever state is known, without looking for a later one.";
+    OtherBytesOffered, 4, "A slot whose outcome is unknown is offered a batch that was decided anew.";
     ResumeSkipsBatch, 4, "The first entry after a snapshot is skipped.";
 
     // Leases.
@@ -107,6 +113,7 @@ mutants! {
     RenewalWithoutCondition, 3, "A worker that shows any token is told to go on, and its lease is made anew.";
     IdleWatcherRobbed, 3, "A grant is no sign of life of its watcher.";
     WatcherAlwaysSure, 3, "A watcher answers for its leases however long ago it gave a sign of life.";
+    WatcherNamedByProcess, 3, "A watcher's id is its process's number, the same in each container and after each restart.";
     HeartbeatByBytes, 7, "A worker is heard only when it has read more bytes.";
     GrantNotTimed, 7, "A grant whose worker is never heard of is never let go.";
     RetryWithoutBudget, 8, "Whoever fails tries again at once.";
@@ -119,6 +126,7 @@ mutants! {
     PublishedBeforeCommitted, 1, "The outputs of the first range are shown before the others are finished.";
     InputsGoBeforePublished, 1, "Inputs may go as soon as the outputs are merged.";
     UnpublishedIsLetGo, 1, "An output that is not published yet is let go when a listing misses it.";
+    PositionsNotCompared, 1, "Rows read over all ranges are counted, and nobody asks which they are.";
     SharedOutputNames, 1, "Two attempts at a range write to the same names.";
     TombstoneDroppedEarly, 1, "A tombstone goes although older rows of its key are in other files.";
     WrongTieBreak, 1, "Of two rows with one key and version, the older file's wins.";
@@ -132,6 +140,7 @@ mutants! {
     CollectorIgnoresJobs, 6, "The collector does not know what unfinished jobs count on.";
     FinishedIsLeftover, 6, "A finished range is taken for a leftover of its attempt.";
     SweepsWhatIsLive, 6, "The collector does not know which outputs the table shows.";
+    ForeignIsLate, 6, "A name of Baler's form is taken for a late write whatever journal's id it holds.";
     DeletesByName, 6, "What others named is deleted in whatever version it is.";
     PinEndsUnseen, 6, "On an idle root nobody looks at the clock for a pin that holds what came back by an undo.";
     LateUploadsStay, 6, "An upload in parts that began after its attempt was forgotten is left.";

@@ -215,6 +215,7 @@ impl Server {
                         false => Ok(Outcome::Lost),
                     };
                 }
+                Ok(Appended::Unknown) if planted!(OtherBytesOffered) => return Ok(Outcome::Lost),
                 Ok(Appended::Unknown) => offered_before = true,
                 Err(error) if !offered_before => return Err(error),
                 Err(error) => tracing::warn!(%error, "an entry's outcome is still unknown"),

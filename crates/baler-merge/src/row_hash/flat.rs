@@ -95,7 +95,9 @@ pub(super) fn times(sums: &mut [u128], ticks: &PrimitiveArray<Int64Type>, seed: 
         }
     };
     for (sums, ticks) in many.iter_mut().zip(many_ticks) {
-        let beyond = ticks.iter().fold(0, |all, ticks| all | (ticks ^ ticks >> 63) >> bits);
+        let beyond = ticks
+            .iter()
+            .fold(0, |all, ticks| all | (ticks ^ ticks >> 63) >> bits);
         match beyond {
             0 => wide.add_signed(sums, ticks, nanos, seed),
             _ => one_by_one(sums, ticks),

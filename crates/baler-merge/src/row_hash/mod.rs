@@ -72,7 +72,8 @@ pub(crate) fn seal(sums: &mut [u128]) -> Digest {
     let mut rest = sums;
     if let Some(wide) = Wide::here() {
         let (many, few) = rest.as_chunks_mut();
-        many.iter_mut().for_each(|sums| digest.add_row(wide.seal(sums, seed)));
+        many.iter_mut()
+            .for_each(|sums| digest.add_row(wide.seal(sums, seed)));
         rest = few;
     }
     for sum in rest {

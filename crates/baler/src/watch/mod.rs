@@ -77,7 +77,10 @@ pub struct Watch {
 impl Watch {
     /// A watcher with an id of its own, new at each start.
     pub fn new(root: Arc<Root>, lease: Duration) -> Self {
-        let id = WatcherId(host::wide_chance());
+        let id = match baler_core::planted!(WatcherNamedByProcess) {
+            true => WatcherId(host::process().into()),
+            false => WatcherId(host::wide_chance()),
+        };
         Self {
             root,
             id,

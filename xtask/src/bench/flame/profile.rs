@@ -180,8 +180,14 @@ impl Sample {
     fn makes_digests(&self) -> bool {
         let module = self.module().unwrap_or_default();
         module.split("::").any(|part| DIGEST_MODULES.contains(&part))
-            || self.stack.iter().any(|symbol| DIGEST_LIBRARIES.contains(&library(symbol)))
-            || self.files.iter().any(|file| DIGEST_SOURCES.iter().any(|sources| file.contains(sources)))
+            || self
+                .stack
+                .iter()
+                .any(|symbol| DIGEST_LIBRARIES.contains(&library(symbol)))
+            || self
+                .files
+                .iter()
+                .any(|file| DIGEST_SOURCES.iter().any(|sources| file.contains(sources)))
     }
 }
 

@@ -27,6 +27,7 @@ const HERE: &[Mutant] = &[
     Mutant::SweepsWhatIsLive,
     Mutant::SharedOutputNames,
     Mutant::TokenAtLeast,
+    Mutant::PositionsNotCompared,
 ];
 
 /// One test, because one bug is planted in a process at a time: all of them in turn, or the one that the environment names.
