@@ -108,3 +108,75 @@ pub(crate) fn missing(model: &Model, pin: (u64, u32), path: &str, asked_ms: u64)
     (!outside && model.is_held(held, went_ms.unwrap_or(asked_ms)))
         .then(|| format!("{path} is missing, and pin {pin:?} shows it"))
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::time::Duration;
+
+    use bytes::Bytes;
+    use serde_json::json;
+
+    use super::*;
+    use crate::store::Version;
+
+    const PIN: (u64, u32) = (7, 0);
+    const PATH: &str = "in/a.rows";
+
+    fn after(seconds: u64) -> Duration {
+        Duration::from_secs(seconds)
+    }
+
+    /// From the beginning on, for a minute, a pin shows a file. It went after so many seconds, or it was never there.
+    fn pinned(went: Option<u64>) -> Model {
+        let mut model = Model::default();
+        model.apply(At {
+            sequence: PIN.0,
+            index: PIN.1,
+            now_ms: store_ms(after(0)),
+            when: after(0),
+            kind: "Pinned",
+            body: &json!({ "lifetime": 60_000 }),
+        });
+        let file = Live {
+            tag: Some("tag".to_owned()),
+            bytes: 1,
+            partition: String::new(),
+            newest_ms: None,
+            came: 1,
+        };
+        let pin = model.pins.get_mut(&PIN).expect("it was pinned");
+        pin.shows = Arc::new([(PATH.to_owned(), file)].into());
+        if let Some(went) = went {
+            let version = Version {
+                tag: "tag".to_owned(),
+                bytes: Bytes::from_static(b"a"),
+                modified_ms: store_ms(after(0)),
+            };
+            model.wrote(after(0), None, PATH, &version);
+            model.is_gone(after(went), PATH, "tag");
+        }
+        model
+    }
+
+    fn is_held_against(went: Option<u64>, asked: u64) -> bool {
+        missing(&pinned(went), PIN, PATH, store_ms(after(asked))).is_some()
+    }
+
+    #[test]
+    fn what_went_while_it_was_pinned_is_missing_whenever_that_is_seen() {
+        assert!(is_held_against(Some(30), 40));
+        assert!(is_held_against(Some(30), 90));
+    }
+
+    #[test]
+    fn a_request_that_takes_longer_than_its_pin_may_meet_nothing() {
+        assert!(!is_held_against(Some(61), 50));
+    }
+
+    #[test]
+    fn what_was_never_there_is_missing_while_it_is_pinned() {
+        assert!(is_held_against(None, 30));
+        assert!(!is_held_against(None, 61));
+    }
+}
