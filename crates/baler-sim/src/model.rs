@@ -362,8 +362,11 @@ impl Model {
             "JobFailed" => self.give_up(body, "failed"),
             "DeletionDue" => self.due.extend(paths_of(&body["paths"])),
             "Deleted" | "LeftInPlace" => {
+                // A name that Baler gave is never used again: a delete that was sent in time is right whenever it lands.
                 for path in paths_of(&body["paths"]) {
-                    self.due.remove(&path);
+                    if self.is_input(&path) {
+                        self.due.remove(&path);
+                    }
                 }
             }
             "Pinned" => {

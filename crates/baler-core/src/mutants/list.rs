@@ -19,6 +19,9 @@ impl Mutant {
             Self::PositionsNotCompared => Some("simulated merges read each row once"),
             Self::ForeignIsLate => Some("no other journal's files lie in a simulated root"),
             Self::GarbageOfTheLiving => Some("one simulated fleet in ten thousand meets it"),
+            Self::LateStagingStays => Some(
+                "what is staged seldom lands there after its attempt was forgotten: in one of some thousand seeds",
+            ),
             _ => None,
         }
     }

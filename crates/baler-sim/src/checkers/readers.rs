@@ -69,9 +69,16 @@ pub(crate) fn in_sight(model: &Model, objects: &Objects, path: &str, tag: &str) 
     let shows = |key: &String, version: u64| shown.get(key).is_some_and(|shown| *shown >= version);
     // What was deleted is in sight no more, and neither is the tombstone once it was let go.
     let let_go = |key: &String, version: u64| model.let_go.get(key).is_some_and(|gone| *gone >= version);
+    // What somebody outside took away or wrote over is not held against Baler, also where an undo had brought it back in sight.
+    let taken: BTreeSet<(String, u64)> = model
+        .taken_outside()
+        .map(|(key, version, _)| (key, version))
+        .collect();
+    let excused =
+        |key: &String, version: u64| let_go(key, version) || taken.contains(&(key.clone(), version));
     let hidden = rows
         .iter()
-        .find(|(key, version, _)| !shows(key, *version) && !let_go(key, *version));
+        .find(|(key, version, _)| !shows(key, *version) && !excused(key, *version));
     hidden.map(|(key, _, _)| format!("{path} was deleted, and its row {key} is nowhere in sight"))
 }
 

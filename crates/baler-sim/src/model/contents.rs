@@ -106,6 +106,12 @@ impl Model {
         self.meddled.get(&(path.to_owned(), tag)).copied()
     }
 
+    /// The rows of all versions that somebody outside overwrote or removed.
+    pub(crate) fn taken_outside(&self) -> impl Iterator<Item = Known> {
+        let versions = self.meddled.keys();
+        versions.flat_map(|(path, tag)| self.rows(path, Some(tag)).unwrap_or_default())
+    }
+
     /// Whether a writer named it, not Baler.
     pub(crate) fn is_input(&self, path: &str) -> bool {
         let name = path.rsplit('/').next().unwrap_or_default();
