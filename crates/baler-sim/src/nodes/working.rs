@@ -13,6 +13,7 @@ use baler::store::OutputSettings;
 use baler::worker::{Endless, Hands};
 use baler_core::ids::WorkerId;
 use baler_journal::host;
+use tokio::sync::oneshot;
 
 use super::network::Link;
 use super::{Birth, opening};
@@ -64,7 +65,13 @@ pub(super) async fn bucket_only(birth: Birth) -> Result<()> {
     let station = station(&birth).await?;
     let desk = OwnDesk::new(station.root.clone(), station.watch.clone(), offer(&birth))?;
     let worker = endless(&birth, Arc::new(desk), station.root.site.clone());
-    station.run(Some(worker), std::future::pending(), || {}).await
+    // Nobody asks it anything; what would answer ends when the station closes it, or a worker that failed would never leave.
+    let (close, closed) = oneshot::channel::<()>();
+    let front = async move {
+        let _closed = closed.await;
+        Ok(())
+    };
+    station.run(Some(worker), front, move || drop(close)).await
 }
 
 /// `baler serve ROOT --no-worker`.
