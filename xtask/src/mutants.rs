@@ -29,6 +29,10 @@ const TESTS: &[Hunt] = &[
         "GarbageOfTheLiving",
         "a_replaced_version_is_no_garbage_for_ever_under_a_name_that_is_live_in_another",
     ),
+    in_core(
+        "OldListsCount",
+        "who_deleted_from_an_older_list_says_nothing_of_a_version_that_came_since",
+    ),
     in_core("ForeignIsLate", "a_late_write_is_deleted_only_if_all_signs_agree"),
     in_core(
         "PinEndsUnseen",

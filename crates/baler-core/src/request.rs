@@ -203,7 +203,13 @@ pub enum Request {
         grace: Grace,
     },
     /// These were deleted, or are not there.
-    ReportDeleted(Vec<FilePath>),
+    ReportDeleted {
+        /// The state that the deletion list was read from. What was put on a list since then is another version, and nobody has
+        /// deleted it yet.
+        listed: Sequence,
+        /// What is gone.
+        paths: Vec<FilePath>,
+    },
     /// An ended attempt's folders (`State::leftover_folders`) were listed.
     ReportSweep {
         /// The attempt.

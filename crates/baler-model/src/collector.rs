@@ -1,6 +1,7 @@
 //! The collector: declares due, deletes one by one, reports; then sweeps what ended attempts left. It knows only lists.
 
 use baler_core::file::{FilePath, Identity};
+use baler_core::ids::Sequence;
 use baler_core::request::Grace;
 use baler_core::{Reply, Request};
 
@@ -16,6 +17,8 @@ pub(crate) struct Collector {
     list: Vec<(FilePath, Option<Identity>)>,
     /// Deleted and not yet reported.
     deleted: Vec<FilePath>,
+    /// The state that the list was read from.
+    listed: Sequence,
 }
 
 impl Collector {
@@ -49,7 +52,10 @@ impl World {
             return None;
         }
         if !self.collector.deleted.is_empty() {
-            return Some(Request::ReportDeleted(self.collector.deleted.clone()));
+            return Some(Request::ReportDeleted {
+                listed: self.collector.listed,
+                paths: self.collector.deleted.clone(),
+            });
         }
         let grace = Grace::Waived;
         let declare = Request::DeclareDue { grace };
@@ -105,9 +111,13 @@ impl World {
                     .map(|path| (path.clone(), version(&path)))
                     .collect();
                 self.collector.list = list;
+                self.collector.listed = self.state().sequence;
                 true
             }
-            Reply::Done => !std::mem::take(&mut self.collector.deleted).is_empty(),
+            Reply::Done => {
+                self.collector.listed = Sequence::default();
+                !std::mem::take(&mut self.collector.deleted).is_empty()
+            }
             _ => false,
         }
     }

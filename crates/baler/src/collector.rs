@@ -168,16 +168,7 @@ async fn delete_due(root: &Root, grace: Grace) -> Result<Collected> {
     let state = root.replica.state();
     let list: Vec<Deletion> = due
         .into_iter()
-        .map(|path| {
-            let garbage = state.garbage.get(&path);
-            Deletion {
-                original: garbage.and_then(|garbage| garbage.original.clone()),
-                replaced: garbage.map_or(state.sequence, |garbage| garbage.replaced),
-                names_once: garbage.is_some_and(|garbage| names_once(&state, garbage)),
-                keep: garbage.and_then(|garbage| keep(&state, garbage)),
-                path,
-            }
-        })
+        .filter_map(|path| deletion(&state, path))
         .collect();
     let sizes = sizes(root, &list).await;
     let paths: Vec<FilePath> = list.iter().map(|deletion| deletion.path.clone()).collect();
@@ -205,9 +196,25 @@ async fn delete_due(root: &Root, grace: Grace) -> Result<Collected> {
     }
     if !gone.is_empty() {
         Step::Deleted.reached();
-        root.replica.submit(Request::ReportDeleted(gone)).await?;
+        let report = Request::ReportDeleted {
+            listed: state.sequence,
+            paths: gone,
+        };
+        root.replica.submit(report).await?;
     }
     Ok(collected)
+}
+
+/// What to delete, and in which version. Nothing if somebody else was first: whatever has the name now is not known here.
+fn deletion(state: &State, path: FilePath) -> Option<Deletion> {
+    let garbage = state.garbage.get(&path)?;
+    (garbage.stage == Stage::Due).then(|| Deletion {
+        original: garbage.original.clone(),
+        replaced: garbage.replaced,
+        names_once: names_once(state, garbage),
+        keep: keep(state, garbage),
+        path,
+    })
 }
 
 fn names_once(state: &State, garbage: &Garbage) -> bool {

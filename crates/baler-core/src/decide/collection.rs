@@ -61,8 +61,11 @@ impl Draft {
         Ok(Reply::Due(due.map(|(path, _)| path.clone()).collect()))
     }
 
-    pub(super) fn report_deleted(&mut self, paths: &[FilePath]) -> Answer {
-        let paths = self.in_stage(paths, Stage::Due);
+    /// A name may be due again by now, for a version that came later: of that one nothing is known here, and to forget it would
+    /// leave it in sight with rows that its replacement holds too.
+    pub(super) fn report_deleted(&mut self, listed: Sequence, paths: &[FilePath]) -> Answer {
+        let mut paths = self.in_stage(paths, Stage::Due);
+        paths.retain(|path| self.state.garbage[path].since <= listed || crate::planted!(OldListsCount));
         if !paths.is_empty() {
             self.emit(Event::Deleted { paths });
         }

@@ -120,7 +120,7 @@ impl Draft {
 
             Request::ReportAside { moved, nothing } => self.report_aside(moved, nothing),
             Request::DeclareDue { grace } => self.declare_due(*grace),
-            Request::ReportDeleted(paths) => self.report_deleted(paths),
+            Request::ReportDeleted { listed, paths } => self.report_deleted(*listed, paths),
             Request::ReportSweep {
                 attempt,
                 found,

@@ -19,6 +19,7 @@ impl Mutant {
             Self::PositionsNotCompared => Some("simulated merges read each row once"),
             Self::ForeignIsLate => Some("no other journal's files lie in a simulated root"),
             Self::GarbageOfTheLiving => Some("one simulated fleet in ten thousand meets it"),
+            Self::OldListsCount => Some("one simulated fleet in some ten thousand meets it"),
             Self::LateStagingStays => Some(
                 "what is staged seldom lands there after its attempt was forgotten: in one of some thousand seeds",
             ),
@@ -149,6 +150,7 @@ mutants! {
     LateUploadsStay, 6, "An upload in parts that began after its attempt was forgotten is left.";
     LateStagingStays, 6, "What an attempt staged after it was forgotten is left.";
     OldProbesStay, 6, "On an idle root a probe's object is never old enough to be swept.";
+    OldListsCount, 1, "A deletion from an older list counts for a version that came under the name since.";
     GarbageOfTheLiving, 7, "A version is on its way out under a path that is live in another.";
     UndoesWhatIsDue, 6, "An undo brings files back that are on a deletion list.";
     GraceBeginsEarly, 5, "A duration begins before the entry that began it was written.";

@@ -536,7 +536,10 @@ fn grace(draw: &mut Draw) -> Grace {
 }
 
 fn report_deleted(state: &State, draw: &mut Draw) -> Option<Request> {
-    (draw.below(2) == 0).then(|| Request::ReportDeleted(garbage_in(state, Stage::Due)))
+    (draw.below(2) == 0).then(|| Request::ReportDeleted {
+        listed: state.sequence,
+        paths: garbage_in(state, Stage::Due),
+    })
 }
 
 fn sweep(state: &State, draw: &mut Draw) -> Option<Request> {

@@ -64,7 +64,7 @@ fn deletions_stay_listed_until_confirmed() {
     let story = replaced().later(PAST_GRACE).after(declare_due());
     let deleted = |name| Event::Deleted { paths: paths([name]) };
     let story = story
-        .when(Request::ReportDeleted(paths(["a", "never listed", "a"])))
+        .when(report_deleted(paths(["a", "never listed", "a"])))
         .then([deleted("a")])
         .only_once()
         .go_on();
@@ -77,7 +77,7 @@ fn deletions_stay_listed_until_confirmed() {
 #[test]
 fn nobody_reports_as_deleted_what_is_not_on_the_list() {
     let story = replaced();
-    story.when(Request::ReportDeleted(paths(["a", "b"]))).nothing();
+    story.when(report_deleted(paths(["a", "b"]))).nothing();
 }
 
 #[test]
@@ -171,7 +171,7 @@ fn a_late_put_is_found_by_the_second_sweep() {
         ])
         .only_once()
         .go_on();
-    let story = story.after(Request::ReportDeleted(vec![staged]));
+    let story = story.after(report_deleted(vec![staged]));
     let story = story.after(sweep(attempt, []));
     story.clone().when(sweep(attempt, [])).nothing();
     let story = story.later(PAST_GRACE).after(sweep(attempt, []));

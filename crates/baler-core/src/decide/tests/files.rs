@@ -92,7 +92,7 @@ fn a_replaced_file_stays_known_until_it_is_deleted_and_a_grace_period_more() {
     let story = story.when(add(NATIVE, evidence, ["a"])).replies(known()).go_on();
     let story = story
         .after(declare_due())
-        .after(Request::ReportDeleted(paths(["a", "b"])));
+        .after(report_deleted(paths(["a", "b"])));
     let evidence = now(&story);
     story.clone().when(add(NATIVE, evidence, ["a"])).replies(known());
     let story = story.later(PAST_GRACE);

@@ -224,6 +224,14 @@ pub(super) fn release(attempt: Attempt, why: ReleaseReason) -> Request {
     }
 }
 
+/// By somebody who read the list just now.
+pub(super) fn report_deleted(paths: Vec<FilePath>) -> Request {
+    Request::ReportDeleted {
+        listed: Sequence(u64::MAX),
+        paths,
+    }
+}
+
 pub(super) fn declare_due() -> Request {
     Request::DeclareDue { grace: Grace::Kept }
 }

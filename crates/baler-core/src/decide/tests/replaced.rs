@@ -140,7 +140,7 @@ fn a_replaced_version_is_no_garbage_for_ever_under_a_name_that_is_live_in_anothe
     let left = Event::LeftInPlace { paths: paths(["a"]) };
     let told = story.when(declare_due()).then([due(STORE, ["b"]), left]);
     let story = told.go_on();
-    let story = story.after(Request::ReportDeleted(paths(["b"])));
+    let story = story.after(report_deleted(paths(["b"])));
     assert!(story.state.garbage.is_empty());
     story.clone().when(declare_due()).nothing();
     assert_eq!(story.table(STORE).files[&path("a")].identity, version("2"));
@@ -171,7 +171,7 @@ fn a_version_written_while_the_old_one_is_due_waits_for_the_deletion() {
         .nothing()
         .replies(look_again(["a"]))
         .go_on();
-    let story = story.after(Request::ReportDeleted(paths(["a", "b"])));
+    let story = story.after(report_deleted(paths(["a", "b"])));
     let evidence = story.state.sequence;
     let told = story.when(add(STORE, evidence, ["a", "a@2"]));
     told.then([added(STORE, ["a@2"])]).only_once();
@@ -182,7 +182,7 @@ fn a_listing_from_before_the_deletion_brings_nothing_back() {
     let story = replaced(STORE);
     let evidence = story.state.sequence;
     let story = story.after(declare_due());
-    let story = story.after(Request::ReportDeleted(paths(["a", "b"])));
+    let story = story.after(report_deleted(paths(["a", "b"])));
     story.when(add(STORE, evidence, ["a", "b"])).nothing();
 }
 
@@ -196,6 +196,32 @@ fn a_store_that_cannot_delete_by_condition_keeps_the_version_as_consumed() {
     again.nothing().replies(added_nothing());
     let other = story.when(add(REMEMBERING, evidence, ["a@2"]));
     other.then([added(REMEMBERING, ["a@2"])]);
+}
+
+#[test]
+fn who_deleted_from_an_older_list_says_nothing_of_a_version_that_came_since() {
+    let story = replaced(STORE).after(declare_due());
+    let listed = story.state.sequence;
+    let slow = Request::ReportDeleted {
+        listed,
+        paths: paths(["a"]),
+    };
+    // Another collector is quicker; the name is used again, merged again, and due again.
+    let story = story.after(report_deleted(paths(["a", "b"])));
+    let evidence = story.state.sequence;
+    let story = story
+        .after(add(STORE, evidence, ["a@2"]))
+        .and([planned(STORE, 1, ["a"]), leased(1)]);
+    let story = publishes(story, 1).after(declare_due());
+    let story = story.when(slow).nothing().go_on();
+    let original = story.state.garbage[&path("a")].original.clone().unwrap();
+    assert_eq!(original.identity, version("2"));
+    // Forgotten, it would be taken for a new file, and its rows would be there twice.
+    let evidence = story.state.sequence;
+    let again = story.clone().when(add(STORE, evidence, ["a@2"]));
+    again.nothing().replies(added_nothing());
+    let gone = Event::Deleted { paths: paths(["a"]) };
+    story.when(report_deleted(paths(["a"]))).then([gone]);
 }
 
 #[test]

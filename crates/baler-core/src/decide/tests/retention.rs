@@ -128,7 +128,7 @@ fn a_dropped_file_is_not_added_again() {
         .replies(known.clone())
         .go_on();
     let story = story.later(PAST_GRACE).after(declare_due());
-    let story = story.after(Request::ReportDeleted(paths(["old"])));
+    let story = story.after(report_deleted(paths(["old"])));
     let evidence = story.state.sequence;
     story
         .when(add(NATIVE, evidence, ["old"]))

@@ -233,9 +233,7 @@ fn the_name_is_free_again_when_nothing_is_left() {
         .after(drop_table(NATIVE))
         .later(PAST_GRACE)
         .after(declare_due());
-    let story = story
-        .after(Request::ReportDeleted(paths(["a", "b"])))
-        .later(PAST_GRACE);
+    let story = story.after(report_deleted(paths(["a", "b"]))).later(PAST_GRACE);
     assert!(
         story.table(NATIVE).is_dropped(),
         "its attempt may have left something"

@@ -137,7 +137,7 @@ fn a_name_that_was_taken_meanwhile_is_in_the_way() {
 fn a_store_that_deletes_at_once_says_what_would_have_helped() {
     let story = committed(STORE).after(declare_due());
     refused(story.clone(), all_there(), "about to be deleted");
-    let gone = story.after(Request::ReportDeleted(paths(["a", "b"])));
+    let gone = story.after(report_deleted(paths(["a", "b"])));
     refused(gone, all_there(), "--keep-inputs");
 }
 

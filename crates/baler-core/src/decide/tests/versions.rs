@@ -217,7 +217,7 @@ fn a_pinned_reader_reads_its_version_through_a_thousand_commits_and_two_collecto
             };
             assert!(!gone.contains(&path("a")) && !gone.contains(&path("b")));
             gone.truncate(gone.len() / (1 + job as usize % 2));
-            let events = crate::decide(&state, &Request::ReportDeleted(gone)).events;
+            let events = crate::decide(&state, &report_deleted(gone)).events;
             told(&mut state, events);
         }
     }

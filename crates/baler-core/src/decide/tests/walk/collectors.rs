@@ -76,7 +76,11 @@ impl World {
             return Ok(());
         }
         self.lists.retain(|path| !paths.contains(path));
-        self.ask(&Request::ReportDeleted(paths.to_vec())).map(drop)
+        let report = Request::ReportDeleted {
+            listed: self.state.sequence,
+            paths: paths.to_vec(),
+        };
+        self.ask(&report).map(drop)
     }
 
     pub(super) fn collector_sweeps(&mut self) -> Verdict {

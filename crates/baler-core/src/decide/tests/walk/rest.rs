@@ -86,6 +86,10 @@ impl World {
         self.declare(Grace::Kept)?;
         let lists: Vec<FilePath> = std::mem::take(&mut self.lists);
         self.delete(&lists)?;
-        self.ask(&Request::ReportDeleted(lists)).map(drop)
+        let report = Request::ReportDeleted {
+            listed: self.state.sequence,
+            paths: lists,
+        };
+        self.ask(&report).map(drop)
     }
 }
