@@ -4,6 +4,7 @@
 //! than 32 by 32. That pays with eight values in a register; with four it does not, and then values are hashed one by one.
 
 use crate::short::{AVALANCHE, FLIP_HIGH, FLIP_LOW, PRIME32_2, PRIME64_1, PRIME64_2};
+use crate::sum::Sum;
 
 /// Values that are hashed at once.
 pub const LANES: usize = 64;
@@ -41,13 +42,13 @@ impl Wide {
 
     /// Adds the hash of each string to a sum.
     #[inline]
-    pub fn add_strings(self, sums: &mut [u128; LANES], strings: &Strings, seed: u64) {
+    pub fn add_strings(self, sums: &mut [Sum; LANES], strings: &Strings, seed: u64) {
         wide::run(AddStrings { sums, strings, seed });
     }
 
     /// Adds the hash of each number times a factor, as sixteen bytes, to a sum. The products must have room in 64 bits.
     #[inline]
-    pub fn add_signed(self, sums: &mut [u128; LANES], numbers: &[i64; LANES], factor: i64, seed: u64) {
+    pub fn add_signed(self, sums: &mut [Sum; LANES], numbers: &[i64; LANES], factor: i64, seed: u64) {
         wide::run(AddSigned {
             sums,
             numbers,
@@ -58,13 +59,13 @@ impl Wide {
 
     /// The same for numbers without a sign.
     #[inline]
-    pub fn add_unsigned(self, sums: &mut [u128; LANES], numbers: &[u64; LANES], seed: u64) {
+    pub fn add_unsigned(self, sums: &mut [Sum; LANES], numbers: &[u64; LANES], seed: u64) {
         wide::run(AddUnsigned { sums, numbers, seed });
     }
 
     /// Puts the hash of each sum into its place, and gives the sum of all hashes.
     #[inline]
-    pub fn seal(self, sums: &mut [u128; LANES], seed: u64) -> u128 {
+    pub fn seal(self, sums: &mut [Sum; LANES], seed: u64) -> u128 {
         wide::run(Seal { sums, seed })
     }
 }
@@ -76,7 +77,7 @@ trait Work {
 }
 
 struct AddStrings<'a> {
-    sums: &'a mut [u128; LANES],
+    sums: &'a mut [Sum; LANES],
     strings: &'a Strings,
     seed: u64,
 }
@@ -94,7 +95,7 @@ impl Work for AddStrings<'_> {
 }
 
 struct AddSigned<'a> {
-    sums: &'a mut [u128; LANES],
+    sums: &'a mut [Sum; LANES],
     numbers: &'a [i64; LANES],
     factor: i64,
     seed: u64,
@@ -105,15 +106,19 @@ impl Work for AddSigned<'_> {
 
     #[inline(always)]
     fn run(self) {
-        add(self.sums, |lane| {
-            let number = self.numbers[lane].wrapping_mul(self.factor);
+        let hash = |number: i64| {
+            let number = number.wrapping_mul(self.factor);
             mix(number as u64, (number >> 63) as u64, 16, self.seed)
-        });
+        };
+        match all_alike(self.numbers) {
+            Some(number) => add_same(self.sums, hash(number)),
+            None => add(self.sums, |lane| hash(self.numbers[lane])),
+        }
     }
 }
 
 struct AddUnsigned<'a> {
-    sums: &'a mut [u128; LANES],
+    sums: &'a mut [Sum; LANES],
     numbers: &'a [u64; LANES],
     seed: u64,
 }
@@ -128,7 +133,7 @@ impl Work for AddUnsigned<'_> {
 }
 
 struct Seal<'a> {
-    sums: &'a mut [u128; LANES],
+    sums: &'a mut [Sum; LANES],
     seed: u64,
 }
 
@@ -137,26 +142,38 @@ impl Work for Seal<'_> {
 
     #[inline(always)]
     fn run(self) -> u128 {
-        let (mut first, mut last) = ([0; LANES], [0; LANES]);
+        let (low, high) = hashes(|lane| {
+            let (first, last) = self.sums[lane].halves();
+            mix(first, last, 16, self.seed)
+        });
+        let mut all = Sum::ZERO;
         for lane in 0..LANES {
-            (first[lane], last[lane]) = (self.sums[lane] as u64, (self.sums[lane] >> 64) as u64);
+            self.sums[lane] = Sum::of_halves(low[lane], high[lane]);
+            all.add_halves(low[lane], high[lane]);
         }
-        let (low, high) = hashes(|lane| mix(first[lane], last[lane], 16, self.seed));
-        let mut all = 0u128;
-        for lane in 0..LANES {
-            self.sums[lane] = u128::from(low[lane]) | u128::from(high[lane]) << 64;
-            all = all.wrapping_add(self.sums[lane]);
-        }
-        all
+        all.whole()
     }
 }
 
-/// Hashes first, all of them, and then sums: a sum of 128 bits goes through no wide register.
+/// In sorted rows a number often stays the same for long, and is then hashed once.
 #[inline(always)]
-fn add(sums: &mut [u128; LANES], hash: impl Fn(usize) -> (u64, u64)) {
+fn all_alike(numbers: &[i64; LANES]) -> Option<i64> {
+    let differences = numbers.iter().fold(0, |all, number| all | number ^ numbers[0]);
+    (differences == 0).then_some(numbers[0])
+}
+
+/// Adds one hash to every sum.
+#[inline(always)]
+fn add_same(sums: &mut [Sum; LANES], (low, high): (u64, u64)) {
+    sums.iter_mut().for_each(|sum| sum.add_halves(low, high));
+}
+
+/// Hashes first, all of them, and then sums, whose halves lie side by side.
+#[inline(always)]
+fn add(sums: &mut [Sum; LANES], hash: impl Fn(usize) -> (u64, u64)) {
     let (low, high) = hashes(hash);
     for lane in 0..LANES {
-        sums[lane] = sums[lane].wrapping_add(u128::from(low[lane]) | u128::from(high[lane]) << 64);
+        sums[lane].add_halves(low[lane], high[lane]);
     }
 }
 
@@ -274,14 +291,17 @@ mod tests {
     }
 
     /// What comes of adding hashes of these bytes to these sums.
-    fn expected(sums: [u128; LANES], seed: u64, bytes: impl Fn(usize) -> Vec<u8>) -> [u128; LANES] {
-        std::array::from_fn(|lane| sums[lane].wrapping_add(xxh3_128_with_seed(&bytes(lane), seed)))
+    fn expected(sums: [Sum; LANES], seed: u64, bytes: impl Fn(usize) -> Vec<u8>) -> [Sum; LANES] {
+        std::array::from_fn(|lane| {
+            let hash = xxh3_128_with_seed(&bytes(lane), seed);
+            sums[lane].whole().wrapping_add(hash).into()
+        })
     }
 
     #[test]
     fn hashes_are_those_of_the_general_function() {
         for round in 0..500 {
-            let (seed, before) = (noise(round) as u64, lanes(round, |noise| noise));
+            let (seed, before) = (noise(round) as u64, lanes(round, Sum::from));
             let values = lanes(round + 7, u128::to_le_bytes);
 
             let mut strings = Strings::ZEROS;
@@ -311,6 +331,12 @@ mod tests {
             let wide = |lane: usize| (i128::from(short[lane]) * 1_000_000).to_le_bytes().into();
             assert_eq!(sums, expected(before, seed, wide));
 
+            let alike = [signed[0]; LANES];
+            let mut sums = before;
+            ANY.add_signed(&mut sums, &alike, 1, seed);
+            let wide = |_| i128::from(signed[0]).to_le_bytes().into();
+            assert_eq!(sums, expected(before, seed, wide));
+
             let unsigned = lanes(round, |noise| noise as u64);
             let mut sums = before;
             ANY.add_unsigned(&mut sums, &unsigned, seed);
@@ -321,16 +347,27 @@ mod tests {
             let all = ANY.seal(&mut sums, seed);
             assert_eq!(
                 sums,
-                expected([0; LANES], seed, |lane| before[lane].to_le_bytes().into())
+                expected([Sum::ZERO; LANES], seed, |lane| before[lane]
+                    .whole()
+                    .to_le_bytes()
+                    .into())
             );
-            assert_eq!(all, sums.iter().fold(0u128, |all, sum| all.wrapping_add(*sum)));
+            assert_eq!(
+                all,
+                sums.iter()
+                    .fold(0, |all: u128, sum| all.wrapping_add(sum.whole()))
+            );
         }
     }
 
     /// A processor whose registers are narrow runs the same steps.
     #[test]
     fn narrow_registers_give_the_same() {
-        let (numbers, mut narrow, mut wide) = (lanes(3, |noise| noise as i64), [0; LANES], [0; LANES]);
+        let (numbers, mut narrow, mut wide) = (
+            lanes(3, |noise| noise as i64),
+            [Sum::ZERO; LANES],
+            [Sum::ZERO; LANES],
+        );
         AddSigned {
             sums: &mut narrow,
             numbers: &numbers,

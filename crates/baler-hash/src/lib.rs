@@ -9,6 +9,8 @@
 
 mod lanes;
 mod short;
+mod sum;
 
 pub use lanes::{LANES, Strings, Wide};
 pub use short::{hash_9_to_32, hash_16};
+pub use sum::Sum;

@@ -18,6 +18,7 @@ use crate::write::broken;
 use arrow::array::{ArrayRef, AsArray};
 use arrow::datatypes::{DataType, Field, Int32Type, SchemaRef};
 use arrow::error::ArrowError;
+use baler_hash::Sum;
 use parquet::arrow::arrow_writer::{ArrowColumnChunk, ArrowColumnWriter, compute_leaves};
 
 /// Makes column chunks.
@@ -188,7 +189,7 @@ struct Work<'a> {
     gather: Gather<'a>,
     pages: Pages,
     /// Hashes of the entries of its dictionary, if it has one.
-    hashed: Option<Vec<u128>>,
+    hashed: Option<Vec<Sum>>,
     times: Option<TimeSpan>,
 }
 

@@ -21,6 +21,7 @@ use crate::report::InputReport;
 use crate::row_hash::{add_column, seal};
 use crate::shelf::{Lane, Shelf};
 use arrow::array::{Decimal128Array, RecordBatch};
+use baler_hash::Sum;
 use coding::Coder;
 use piling::{Batch, Piler};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -94,7 +95,7 @@ impl Intake<'_> {
                 let decoded_bytes = memory_of(&batch) as u64;
                 let (batch, positions) = self.inside(batch, input, &mut places)?;
                 report.positions += positions;
-                let mut sums = vec![0; batch.num_rows()];
+                let mut sums = vec![Sum::ZERO; batch.num_rows()];
                 report.digest += hash_rows(&mut sums, &batch).map_err(|why| odd(&why))?;
                 report.rows_read += batch.num_rows() as u64;
                 let bytes = memory_of(&batch);
@@ -120,7 +121,7 @@ impl Intake<'_> {
 }
 
 /// Hashes each row as the decoder gave it, into `sums`.
-fn hash_rows(sums: &mut [u128], batch: &RecordBatch) -> Result<Digest, arrow::error::ArrowError> {
+fn hash_rows(sums: &mut [Sum], batch: &RecordBatch) -> Result<Digest, arrow::error::ArrowError> {
     for (field, column) in batch.schema_ref().fields().iter().zip(batch.columns()) {
         add_column(sums, field.name(), column)?;
     }
@@ -128,9 +129,9 @@ fn hash_rows(sums: &mut [u128], batch: &RecordBatch) -> Result<Digest, arrow::er
 }
 
 /// As an array, so that they can be sorted with their rows; the type says nothing but 128 bits.
-fn hashes_of(sums: Vec<u128>) -> Decimal128Array {
+fn hashes_of(sums: Vec<Sum>) -> Decimal128Array {
     sums.into_iter()
-        .map(|hash| hash as i128)
+        .map(|hash| hash.whole() as i128)
         .collect::<Vec<_>>()
         .into()
 }

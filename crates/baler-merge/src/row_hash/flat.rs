@@ -2,7 +2,7 @@
 
 use arrow::array::*;
 use arrow::datatypes::*;
-use baler_hash::{LANES, Strings, Wide, hash_9_to_32, hash_16};
+use baler_hash::{LANES, Strings, Sum, Wide, hash_9_to_32, hash_16};
 use xxhash_rust::xxh3::xxh3_128_with_seed;
 
 pub(super) fn canonical_float(value: f64) -> i128 {
@@ -11,23 +11,23 @@ pub(super) fn canonical_float(value: f64) -> i128 {
 }
 
 /// Adds what `hash` says of each value that is there.
-pub(super) fn each(sums: &mut [u128], array: &dyn Array, hash: impl Fn(usize) -> u128) {
+pub(super) fn each(sums: &mut [Sum], array: &dyn Array, hash: impl Fn(usize) -> u128) {
     match array.nulls().filter(|nulls| nulls.null_count() > 0) {
         None => {
             for (row, sum) in sums.iter_mut().enumerate() {
-                *sum = sum.wrapping_add(hash(row));
+                sum.add(hash(row));
             }
         }
         Some(nulls) => {
             for row in nulls.valid_indices() {
-                sums[row] = sums[row].wrapping_add(hash(row));
+                sums[row].add(hash(row));
             }
         }
     }
 }
 
 pub(super) fn numbers<T: ArrowPrimitiveType>(
-    sums: &mut [u128],
+    sums: &mut [Sum],
     array: &PrimitiveArray<T>,
     seed: u64,
     canonical: impl Fn(T::Native) -> i128,
@@ -44,21 +44,21 @@ pub(super) fn numbers<T: ArrowPrimitiveType>(
         for (sums, values) in many.iter_mut().zip(many_values) {
             if !add_many(wide, sums, values, seed, &canonical) {
                 let rows = sums.iter_mut().zip(values);
-                rows.for_each(|(sum, value)| *sum = sum.wrapping_add(hash(*value)));
+                rows.for_each(|(sum, value)| sum.add(hash(*value)));
             }
         }
         (sums, values) = (few, few_values);
     }
     // Side by side, so that nothing is left to check for each row.
     let rows = sums.iter_mut().zip(values);
-    rows.for_each(|(sum, value)| *sum = sum.wrapping_add(hash(*value)));
+    rows.for_each(|(sum, value)| sum.add(hash(*value)));
 }
 
 /// Adds hashes of numbers of 64 bits, with a sign or without; says no if one of them is longer.
 #[inline]
 fn add_many<N: Copy>(
     wide: Wide,
-    sums: &mut [u128; LANES],
+    sums: &mut [Sum; LANES],
     values: &[N; LANES],
     seed: u64,
     canonical: impl Fn(N) -> i128,
@@ -80,7 +80,7 @@ fn add_many<N: Copy>(
 }
 
 /// Times in nanoseconds, of which each tick has so many.
-pub(super) fn times(sums: &mut [u128], ticks: &PrimitiveArray<Int64Type>, seed: u64, nanos: i64) {
+pub(super) fn times(sums: &mut [Sum], ticks: &PrimitiveArray<Int64Type>, seed: u64, nanos: i64) {
     let in_nanos = |ticks: i64| i128::from(ticks) * i128::from(nanos);
     let Some(wide) = Wide::here().filter(|_| ticks.null_count() == 0) else {
         return numbers(sums, ticks, seed, in_nanos);
@@ -89,9 +89,9 @@ pub(super) fn times(sums: &mut [u128], ticks: &PrimitiveArray<Int64Type>, seed: 
     let bits = nanos.leading_zeros() - 1;
     let (many, few) = sums.as_chunks_mut();
     let (many_ticks, few_ticks) = ticks.values().as_chunks();
-    let one_by_one = |sums: &mut [u128], ticks: &[i64]| {
+    let one_by_one = |sums: &mut [Sum], ticks: &[i64]| {
         for (sum, ticks) in sums.iter_mut().zip(ticks) {
-            *sum = sum.wrapping_add(hash_16(in_nanos(*ticks).to_le_bytes(), seed));
+            sum.add(hash_16(in_nanos(*ticks).to_le_bytes(), seed));
         }
     };
     for (sums, ticks) in many.iter_mut().zip(many_ticks) {
@@ -108,7 +108,7 @@ pub(super) fn times(sums: &mut [u128], ticks: &PrimitiveArray<Int64Type>, seed: 
 
 /// Whole numbers that lie close together come again and again: each of them is hashed once, unless many are hashed sooner than looked up.
 pub(super) fn wholes<T: ArrowPrimitiveType>(
-    sums: &mut [u128],
+    sums: &mut [Sum],
     array: &PrimitiveArray<T>,
     seed: u64,
     canonical: impl Fn(T::Native) -> i128,
@@ -130,7 +130,7 @@ pub(super) fn wholes<T: ArrowPrimitiveType>(
         .map(|value| hash_16(value.to_le_bytes(), seed))
         .collect();
     for (sum, value) in sums.iter_mut().zip(values) {
-        *sum = sum.wrapping_add(hashes[(canonical(*value) - least) as usize]);
+        sum.add(hashes[(canonical(*value) - least) as usize]);
     }
 }
 
@@ -138,7 +138,7 @@ pub(super) fn wholes<T: ArrowPrimitiveType>(
 const TABLE_PAYS: i128 = 4;
 
 pub(super) fn bytes<'a, A: Array>(
-    sums: &mut [u128],
+    sums: &mut [Sum],
     array: &'a A,
     seed: u64,
     value: impl Fn(&'a A, usize) -> &'a [u8],
@@ -147,7 +147,7 @@ pub(super) fn bytes<'a, A: Array>(
 }
 
 /// The same for values that lie one after another.
-pub(super) fn strings<T: ByteArrayType>(sums: &mut [u128], array: &GenericByteArray<T>, seed: u64) {
+pub(super) fn strings<T: ByteArrayType>(sums: &mut [Sum], array: &GenericByteArray<T>, seed: u64) {
     let (ends, data) = (array.value_offsets(), array.value_data());
     let value = |start: T::Offset, end: T::Offset| &data[start.as_usize()..end.as_usize()];
     let hash = |row: usize| hash_of(value(ends[row], ends[row + 1]), seed);
@@ -161,11 +161,11 @@ pub(super) fn strings<T: ByteArrayType>(sums: &mut [u128], array: &GenericByteAr
     for (number, sums) in sums.chunks_mut(LANES).enumerate() {
         let first = number * LANES;
         let row = |lane: usize| value(ends[first + lane], ends[first + lane + 1]);
-        match <&mut [u128; LANES]>::try_from(&mut *sums) {
+        match <&mut [Sum; LANES]>::try_from(&mut *sums) {
             Ok(sums) if fill(&mut strings, row) => wide.add_strings(sums, &strings, seed),
             _ => {
                 let rows = sums.iter_mut().enumerate();
-                rows.for_each(|(lane, sum)| *sum = sum.wrapping_add(hash_of(row(lane), seed)));
+                rows.for_each(|(lane, sum)| sum.add(hash_of(row(lane), seed)));
             }
         }
     }
@@ -192,7 +192,7 @@ fn hash_of(value: &[u8], seed: u64) -> u128 {
 }
 
 pub(super) fn decimals<T: ArrowPrimitiveType>(
-    sums: &mut [u128],
+    sums: &mut [Sum],
     array: &PrimitiveArray<T>,
     scale: i8,
     seed: u64,

@@ -12,7 +12,7 @@ use arrow::array::*;
 use arrow::compute::cast;
 use arrow::datatypes::*;
 use arrow::error::ArrowError;
-use baler_hash::{Wide, hash_16};
+use baler_hash::{Sum, Wide, hash_16};
 use flat::{bytes, canonical_float, decimals, each, numbers, strings, times, wholes};
 use nested::{ends_of, lists, maps, structs};
 use xxhash_rust::xxh3::{xxh3_64_with_seed, xxh3_128_with_seed};
@@ -37,7 +37,7 @@ enum Kind {
 
 /// The digest of a batch's rows.
 pub(crate) fn digest_of_batch(batch: &RecordBatch) -> Result<Digest, ArrowError> {
-    let mut sums = vec![0u128; batch.num_rows()];
+    let mut sums = vec![Sum::ZERO; batch.num_rows()];
     for (field, column) in batch.schema_ref().fields().iter().zip(batch.columns()) {
         add_column(&mut sums, field.name(), column)?;
     }
@@ -45,29 +45,29 @@ pub(crate) fn digest_of_batch(batch: &RecordBatch) -> Result<Digest, ArrowError>
 }
 
 /// Adds the hashes of a top-level column's values, one to each row.
-pub(crate) fn add_column(sums: &mut [u128], name: &str, column: &ArrayRef) -> Result<(), ArrowError> {
+pub(crate) fn add_column(sums: &mut [Sum], name: &str, column: &ArrayRef) -> Result<(), ArrowError> {
     add_values(sums, column, xxh3_64_with_seed(name.as_bytes(), 0))
 }
 
 /// A hash for each value of a top-level column, or of its dictionary, the same whatever width it was promoted to.
-pub(crate) fn hash_entries(name: &str, values: &ArrayRef) -> Result<Vec<u128>, ArrowError> {
+pub(crate) fn hash_entries(name: &str, values: &ArrayRef) -> Result<Vec<Sum>, ArrowError> {
     hash_values(values, xxh3_64_with_seed(name.as_bytes(), 0))
 }
 
 /// Adds the hashes of the entries that the rows of a column have.
-pub(crate) fn add_codes(sums: &mut [u128], entries: &[u128], codes: &Int32Array) {
+pub(crate) fn add_codes(sums: &mut [Sum], entries: &[Sum], codes: &Int32Array) {
     let values = codes.values();
     match codes.null_count() {
         0 => {
             let rows = sums.iter_mut().zip(values);
-            rows.for_each(|(sum, code)| *sum = sum.wrapping_add(entries[*code as usize]));
+            rows.for_each(|(sum, code)| sum.add(entries[*code as usize].whole()));
         }
-        _ => each(sums, codes, |row| entries[values[row] as usize]),
+        _ => each(sums, codes, |row| entries[values[row] as usize].whole()),
     }
 }
 
 /// Turns sums over all columns into hashes of rows, in place, and gives their digest.
-pub(crate) fn seal(sums: &mut [u128]) -> Digest {
+pub(crate) fn seal(sums: &mut [Sum]) -> Digest {
     let (mut digest, seed) = (Digest::EMPTY, Kind::Row as u64);
     let mut rest = sums;
     if let Some(wide) = Wide::here() {
@@ -77,21 +77,22 @@ pub(crate) fn seal(sums: &mut [u128]) -> Digest {
         rest = few;
     }
     for sum in rest {
-        *sum = hash_16(sum.to_le_bytes(), seed);
-        digest.add_row(*sum);
+        let hash = hash_16(sum.whole().to_le_bytes(), seed);
+        *sum = hash.into();
+        digest.add_row(hash);
     }
     digest
 }
 
 /// One hash for each value, 0 for nulls.
-fn hash_values(array: &ArrayRef, path: u64) -> Result<Vec<u128>, ArrowError> {
-    let mut hashes = vec![0; array.len()];
+fn hash_values(array: &ArrayRef, path: u64) -> Result<Vec<Sum>, ArrowError> {
+    let mut hashes = vec![Sum::ZERO; array.len()];
     add_values(&mut hashes, array, path)?;
     Ok(hashes)
 }
 
 /// Adds one hash for each value, nothing for nulls.
-fn add_values(sums: &mut [u128], array: &ArrayRef, path: u64) -> Result<(), ArrowError> {
+fn add_values(sums: &mut [Sum], array: &ArrayRef, path: u64) -> Result<(), ArrowError> {
     use DataType::*;
     let seed = |kind: Kind| path ^ (kind as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15);
     macro_rules! numbers {
@@ -238,7 +239,7 @@ pub(crate) fn nanos_in(unit: TimeUnit) -> i128 {
 }
 
 /// Each entry of a dictionary is hashed once, however many rows have it.
-fn entries(sums: &mut [u128], array: &dyn AnyDictionaryArray, path: u64) -> Result<(), ArrowError> {
+fn entries(sums: &mut [Sum], array: &dyn AnyDictionaryArray, path: u64) -> Result<(), ArrowError> {
     let hashes = hash_values(array.values(), path)?;
     if hashes.is_empty() {
         return Ok(());
@@ -247,7 +248,7 @@ fn entries(sums: &mut [u128], array: &dyn AnyDictionaryArray, path: u64) -> Resu
         Some(codes) => add_codes(sums, &hashes, codes),
         None => {
             let keys = array.normalized_keys();
-            each(sums, array.keys(), |row| hashes[keys[row]]);
+            each(sums, array.keys(), |row| hashes[keys[row]].whole());
         }
     }
     Ok(())

@@ -105,7 +105,7 @@ impl Ordered {
     fn add(&mut self, rows: &RecordBatch) -> Result<(), ArrowError> {
         let name = rows.schema_ref().field(0).name();
         for hash in hash_entries(name, rows.column(0))? {
-            self.hasher.update(&hash.to_le_bytes());
+            self.hasher.update(&hash.whole().to_le_bytes());
         }
         self.rows += rows.num_rows() as u64;
         Ok(())
