@@ -369,6 +369,16 @@ pub enum Event {
     },
 }
 
+impl Event {
+    /// The lowest format level whose versions know what it says. A journal's entries say this, and older versions stop there.
+    pub fn level(&self) -> u32 {
+        match self {
+            Self::TableCreated { spec, .. } | Self::TableAltered { spec, .. } => spec.merge.hash.level(),
+            _ => 1,
+        }
+    }
+}
+
 /// What became of a file that was set aside, and was to be copied back to where it lay.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Returned {

@@ -127,6 +127,15 @@ impl State {
         self.began(since).is_some_and(|began| began + length <= self.time)
     }
 
+    /// The lowest format level whose versions know all that it says.
+    pub fn level(&self) -> u32 {
+        let tables = self.tables.values();
+        tables
+            .map(|table| table.spec.merge.hash.level())
+            .max()
+            .unwrap_or(1)
+    }
+
     /// Whether nothing new may be planned or granted in a table.
     pub fn is_paused(&self, table: &TableName) -> bool {
         self.paused || self.tables.get(table).is_some_and(|table| table.paused)

@@ -63,6 +63,19 @@ impl TableSpec {
         }
     }
 
+    /// The same with digests by another hash.
+    #[must_use]
+    pub fn with_hash(&self, hash: RowHash) -> Self {
+        let merge = MergeSpec {
+            hash,
+            ..MergeSpec::clone(&self.merge)
+        };
+        Self {
+            merge: Arc::new(merge),
+            ..self.clone()
+        }
+    }
+
     /// Whose files lie in this partition, where the table says how to tell.
     pub fn tenant_of(&self, partition: &Partition) -> Option<Arc<str>> {
         let key = self.tenant.as_deref()?;
@@ -186,6 +199,43 @@ pub struct MergeSpec {
     /// What is asked of outputs before they count.
     #[serde(default, skip_serializing_if = "Verify::is_none")]
     pub verify: Verify,
+    /// How rows are hashed for digests. A table keeps the hash that it began with, so that the digests of all its files can be compared
+    /// with what jobs find in them.
+    #[serde(default, skip_serializing_if = "RowHash::is_first")]
+    pub hash: RowHash,
+}
+
+/// How Baler's own engine hashes rows for digests. Owners' formats have hashes of their own.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub enum RowHash {
+    /// XXH3-128 of each value, and of their sum: what there was at format level 1.
+    #[default]
+    Xxh3,
+    /// Each value times a factor, and their sum sealed. Needs format level 2.
+    Weighted,
+}
+
+impl RowHash {
+    /// The best that versions of Baler know which can open a root of this format level.
+    pub fn at_level(level: u32) -> Self {
+        match level {
+            ..2 => Self::Xxh3,
+            2.. => Self::Weighted,
+        }
+    }
+
+    /// The lowest format level whose versions know it.
+    pub fn level(self) -> u32 {
+        match self {
+            Self::Xxh3 => 1,
+            Self::Weighted => 2,
+        }
+    }
+
+    /// Whether nothing has to be said of it.
+    pub fn is_first(&self) -> bool {
+        *self == Self::Xxh3
+    }
 }
 
 /// What is asked of outputs before they count, beside the proof that every commit has: the digests of what was read and of what the
@@ -230,6 +280,7 @@ impl Default for MergeSpec {
             format: None,
             own_rules: Vec::new(),
             verify: Verify::None,
+            hash: RowHash::Xxh3,
         }
     }
 }

@@ -1,10 +1,8 @@
 //! One value at a time.
 
 /// XOR of two words of the default secret each.
-pub(crate) const FLIP_LOW: u64 =
-    0xcb79_e64e_ccc0_e578_u64.swap_bytes() ^ 0x825a_d07d_ccff_7221_u64.swap_bytes();
-pub(crate) const FLIP_HIGH: u64 =
-    0xb808_4674_f743_248e_u64.swap_bytes() ^ 0xe035_90e6_813a_264c_u64.swap_bytes();
+const FLIP_LOW: u64 = 0xcb79_e64e_ccc0_e578_u64.swap_bytes() ^ 0x825a_d07d_ccff_7221_u64.swap_bytes();
+const FLIP_HIGH: u64 = 0xb808_4674_f743_248e_u64.swap_bytes() ^ 0xe035_90e6_813a_264c_u64.swap_bytes();
 /// Words of the default secret.
 const FLIPS_FIRST: [u64; 2] = [
     0xb8fe_6c39_23a4_4bbe_u64.swap_bytes(),
@@ -14,11 +12,11 @@ const FLIPS_LAST: [u64; 2] = [
     0xded4_6de9_8390_97db_u64.swap_bytes(),
     0x7240_a4a4_b7b3_671f_u64.swap_bytes(),
 ];
-pub(crate) const PRIME32_2: u64 = 0x85EB_CA77;
-pub(crate) const PRIME64_1: u64 = 0x9E37_79B1_85EB_CA87;
-pub(crate) const PRIME64_2: u64 = 0xC2B2_AE3D_27D4_EB4F;
+const PRIME32_2: u64 = 0x85EB_CA77;
+const PRIME64_1: u64 = 0x9E37_79B1_85EB_CA87;
+const PRIME64_2: u64 = 0xC2B2_AE3D_27D4_EB4F;
 const PRIME64_4: u64 = 0x85EB_CA77_C2B2_AE63;
-pub(crate) const AVALANCHE: u64 = 0x1656_6791_9E37_79F9;
+const AVALANCHE: u64 = 0x1656_6791_9E37_79F9;
 
 /// The hash of sixteen bytes.
 #[inline]

@@ -52,6 +52,8 @@ pub struct Proposal {
     pub nonce: Nonce,
     /// The entry's checksum.
     pub checksum: Checksum,
+    /// The lowest format level whose versions know what it holds.
+    pub level: u32,
     /// The entry's body.
     pub bytes: Bytes,
 }
@@ -77,8 +79,31 @@ struct Seal {
     xxh3: Checksum,
 }
 
+/// Events on their way into an entry.
+#[derive(Debug)]
+pub(crate) struct Lines {
+    /// The JSON line of each.
+    pub(crate) text: Vec<u8>,
+    /// The lowest format level whose versions know all of them.
+    level: u32,
+}
+
+impl Lines {
+    /// None yet.
+    pub(crate) const NONE: Self = Self {
+        text: Vec::new(),
+        level: 1,
+    };
+
+    /// One more.
+    pub(crate) fn add(&mut self, event: &Event) {
+        self.text.extend(event_line(event));
+        self.level = self.level.max(event.level());
+    }
+}
+
 /// The JSON line of an event.
-pub(crate) fn event_line(event: &Event) -> Vec<u8> {
+fn event_line(event: &Event) -> Vec<u8> {
     let mut line = serde_json::to_vec(event).expect("events have text keys only");
     line.push(b'\n');
     line
@@ -91,11 +116,11 @@ impl Proposal {
         sequence: Sequence,
         parent: Checksum,
         parent_time: Option<StoreTime>,
-        event_lines: &[u8],
+        events: &Lines,
     ) -> Result<Self, JournalError> {
         let nonce = Checksum(host::wide_chance());
         let envelope = Envelope {
-            format: FORMAT,
+            format: events.level,
             journal,
             sequence,
             nonce,
@@ -104,7 +129,7 @@ impl Proposal {
         };
         let mut text = serde_json::to_vec(&envelope).expect("the envelope has text keys only");
         text.push(b'\n');
-        text.extend_from_slice(event_lines);
+        text.extend_from_slice(&events.text);
         let checksum = Checksum::of(&text);
         text.extend(serde_json::to_vec(&Seal { xxh3: checksum }).expect("the seal has text keys only"));
         text.push(b'\n');
@@ -118,13 +143,15 @@ impl Proposal {
             sequence,
             nonce,
             checksum,
+            level: events.level,
             bytes: compress(&text),
         })
     }
 
     /// For a whole batch, as tests and tools make it.
     pub fn of_batch(journal: JournalId, parent: Checksum, batch: &Batch) -> Result<Self, JournalError> {
-        let lines: Vec<u8> = batch.events.iter().flat_map(event_line).collect();
+        let mut lines = Lines::NONE;
+        batch.events.iter().for_each(|event| lines.add(event));
         Self::new(journal, batch.sequence, parent, batch.parent_time, &lines)
     }
 }

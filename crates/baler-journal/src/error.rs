@@ -39,6 +39,16 @@ pub enum JournalError {
         /// What was not understood.
         why: String,
     },
+    /// What was decided is nothing that older versions know, and the root lets these in.
+    #[error(
+        "this needs format level {needs}, and the root was at level {level} when it was opened: `baler upgrade` raises it, then start again"
+    )]
+    NeedsUpgrade {
+        /// The lowest level at which it may be written.
+        needs: u32,
+        /// The root's.
+        level: u32,
+    },
     /// The replica was opened for reading.
     #[error("the journal was opened for reading only")]
     ReadOnly,

@@ -72,6 +72,11 @@ pub trait Journal: fmt::Debug + Send + Sync + 'static {
     /// Deletes the blocks of entries that end at or before this one, which is the last but one verified snapshot.
     async fn retire(&self, until: Sequence) -> Result<(), JournalError>;
 
+    /// The format level when it was opened: what is written may ask for no higher one.
+    fn level(&self) -> u32 {
+        crate::limits::FORMAT
+    }
+
     /// What was done so far.
     fn counters(&self) -> &Counters;
 }

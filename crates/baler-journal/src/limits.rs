@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
-/// The format of entries and snapshots that this code writes, and the highest that it reads.
-pub const FORMAT: u32 = 1;
+/// The format level of roots that this code makes, and the highest that it reads. What an entry or a snapshot says of its format is the
+/// lowest level at which all that it holds is known.
+pub const FORMAT: u32 = 2;
 
 /// Entries between two snapshots.
 pub const SNAPSHOT_EVERY: u64 = 500;

@@ -4,8 +4,8 @@
 //! row hashes. So digests of parts add up to the digest of the whole, and equal digests mean equal rows, each as often.
 //!
 //! ```text
-//! value  → XXH3-128 of its canonical form, seeded by column path and kind; a null is 0, so absent equals null
-//! row    → XXH3-128 of the sum of its values: not linear, so values swapped between rows or columns show
+//! value  → its canonical form, hashed by column path and kind; a null is 0, so absent equals null
+//! row    → the sum of its values, sealed: not linear, so values swapped between rows or columns show
 //! digest → sum of rows, modulo 2^128
 //! ```
 

@@ -9,7 +9,7 @@ use crate::key_range::KeyRange;
 use crate::limits::SMALL_FILE_BYTES;
 use crate::memory::memory_of;
 use crate::plan::{batch_rows, row_bytes};
-use crate::row_hash::digest_of_batch;
+use crate::row_hash::RowHash;
 use crate::row_time::{RowTimes, TimeColumn};
 use crate::spec::{Budget, SortColumn};
 use crate::statistics::{constant, key_range, row_times};
@@ -105,6 +105,7 @@ pub fn inspect(input: &Arc<dyn Input>, asked: &Asked<'_>) -> Result<Facts, FileE
 /// Reads a whole file: its rows and their digest.
 pub fn digest_of(
     input: &Arc<dyn Input>,
+    hash: RowHash,
     budget: Budget,
     progress: &dyn Progress,
 ) -> Result<(u64, Digest), FileError> {
@@ -126,7 +127,7 @@ pub fn digest_of(
         if progress.cancelled() {
             return Err(FileError::Cancelled);
         }
-        digest += digest_of_batch(&batch).or_else(refused)?;
+        digest += hash.digest_of_batch(&batch).or_else(refused)?;
         rows += batch.num_rows() as u64;
         progress.advanced(batch.num_rows() as u64, memory_of(&batch) as u64);
     }

@@ -125,5 +125,6 @@ pub use key_span::KeySpan;
 pub use merge::{merge, merge_range};
 pub use positions::Positions;
 pub use report::{Copied, DELETED, Dropped, EXPIRED, InputReport, OLDER_VERSION, OutputReport, Report, Ways};
+pub use row_hash::RowHash;
 pub use row_time::{EpochUnit, RowTime, RowTimes, TimeColumn};
 pub use spec::{Budget, Codec, Deleted, Expire, MergeSpec, Rule, SortColumn};

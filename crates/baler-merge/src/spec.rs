@@ -2,6 +2,7 @@
 //!
 //! Watermarks are absolute and frozen by the caller: the engine reads no clock.
 
+use crate::row_hash::RowHash;
 use crate::row_time::{RowTime, TimeColumn};
 
 /// One column of a sort key.
@@ -93,6 +94,8 @@ pub struct MergeSpec {
     pub row_group_rows: usize,
     /// How outputs are compressed.
     pub codec: Codec,
+    /// How rows are hashed for digests.
+    pub hash: RowHash,
     /// Every row is decoded and encoded anew, so that it stands in the digest of its output. Nothing is copied as bytes.
     pub decode_all: bool,
 }
@@ -108,6 +111,7 @@ impl Default for MergeSpec {
             target_file_bytes: 512 << 20,
             row_group_rows: 1 << 20,
             codec: Codec::Zstd(1),
+            hash: RowHash::default(),
             decode_all: false,
         }
     }

@@ -61,6 +61,7 @@ impl Rows<'_> {
             shares: self.shares,
             sort,
             range: self.range,
+            hash: self.spec.hash,
             hashes: self.spec.rule != Rule::KeepAll || !self.sieve.is_idle(),
         };
         let taken = intake.take_all()?;
@@ -82,6 +83,7 @@ impl Rows<'_> {
             schema: context.schema.clone(),
             outline,
             codec: self.spec.codec,
+            hash: self.spec.hash,
         };
         let watch = order.map(|(sort, layouts)| Watch { sort, layouts });
         // Dropped rows are read, but neither hashed nor encoded.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use baler_core::file::{Digest, File, FilePath, Identity, KeyRange};
 use baler_core::ids::Partition;
 use baler_core::job::{Dropped, Edge, Job, Span};
-use baler_core::table::{Codec, MergeSpec, Rule, SortColumn, TableSpec};
+use baler_core::table::{Codec, MergeSpec, RowHash, Rule, SortColumn, TableSpec};
 use baler_core::time::{RowTime, TimeRange};
 use baler_merge::{EpochUnit, Facts, FileError, KeySpan, TimeColumn};
 use bytes::Bytes;
@@ -37,7 +37,16 @@ pub fn for_engine(job: &Job) -> baler_merge::MergeSpec {
         target_file_bytes: spec.target_bytes,
         row_group_rows: usize::try_from(spec.row_group_rows).unwrap_or(usize::MAX),
         codec,
+        hash: hash_for_engine(spec.hash),
         decode_all: false,
+    }
+}
+
+/// How rows are hashed, for the engine.
+pub fn hash_for_engine(hash: RowHash) -> baler_merge::RowHash {
+    match hash {
+        RowHash::Xxh3 => baler_merge::RowHash::Xxh3,
+        RowHash::Weighted => baler_merge::RowHash::Weighted,
     }
 }
 

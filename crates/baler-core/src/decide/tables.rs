@@ -13,6 +13,7 @@ use crate::table::{Catalog, MergeSpec, Policy, Replaced, Rule, TableSpec};
 
 impl Draft {
     pub(super) fn create_table(&mut self, table: &TableName, spec: &Arc<TableSpec>) -> Answer {
+        let spec = &self.with_known_hash(table, spec);
         match self.state.tables.get(table) {
             None => self.begin_table(table, spec),
             Some(known) if known.is_dropped() => Err(Refusal::BeingDropped(table.clone())),
@@ -44,6 +45,7 @@ impl Draft {
     }
 
     pub(super) fn alter_table(&mut self, table: &TableName, spec: &Arc<TableSpec>) -> Answer {
+        let spec = &self.with_known_hash(table, spec);
         let known = &self.table(table)?.spec;
         if known == spec {
             return Ok(Reply::Done);
@@ -57,6 +59,14 @@ impl Draft {
             table: table.clone(),
             spec: spec.clone(),
         })
+    }
+
+    /// Nobody has to know what hash a table began with: it stays, whatever is asked for.
+    fn with_known_hash(&self, table: &TableName, spec: &Arc<TableSpec>) -> Arc<TableSpec> {
+        match self.state.tables.get(table).map(|known| known.spec.merge.hash) {
+            Some(hash) if hash != spec.merge.hash => Arc::new(spec.with_hash(hash)),
+            _ => spec.clone(),
+        }
     }
 
     /// Its jobs end, and its files go on their way out; pinned versions stay readable.

@@ -185,9 +185,9 @@ pub async fn newer_formats_are_refused_with_advice(site: Site) {
     replace(&site, &entry_path(3), sealed(&tolerant)).await;
     assert_eq!(site.replica().await.state().sequence, Sequence(3));
 
-    let newer = body.replace("\"format\":1", "\"format\":2");
+    let newer = body.replace("\"format\":1", "\"format\":3");
     replace(&site, &entry_path(3), zstd_lines(&newer)).await;
-    let words = "journal entry 3 was written by a newer Baler (format 2); this one reads up to 1: install the newer version";
+    let words = "journal entry 3 was written by a newer Baler (format 3); this one reads up to 2: install the newer version";
     assert_eq!(open_error(&site).await.to_string(), words);
 
     let unknown = body.replace("\"Ticked\"", "{\"RocketLaunched\":{}}");
@@ -198,11 +198,11 @@ pub async fn newer_formats_are_refused_with_advice(site: Site) {
 
     replace(&site, &entry_path(3), good).await;
     site.faults()
-        .create("_baler/format/2", Bytes::from("{}"))
+        .create("_baler/format/3", Bytes::from("{}"))
         .await
         .expect("creates");
     let error = open_error(&site).await;
     let what = "this root".to_owned();
-    assert_eq!(error, JournalError::NewerFormat { what, found: 2 });
+    assert_eq!(error, JournalError::NewerFormat { what, found: 3 });
     assert_eq!(site.try_replica(Access::ReadOnly).await.err(), Some(error));
 }

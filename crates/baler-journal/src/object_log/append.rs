@@ -23,6 +23,10 @@ enum Slot {
 impl ObjectLog {
     /// Offers the proposal until its slot is known to hold something, or a few times at most.
     pub(super) async fn offer(&self, proposal: &Proposal) -> Result<Appended, JournalError> {
+        let (needs, level) = (proposal.level, self.level);
+        if needs > level {
+            return Err(JournalError::NeedsUpgrade { needs, level });
+        }
         let path = names::entry(proposal.sequence);
         let mut may_have_landed = false;
         for try_number in 0..TRIES_MAX {

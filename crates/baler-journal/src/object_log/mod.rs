@@ -37,6 +37,7 @@ pub enum Access {
 #[derive(Debug)]
 pub struct ObjectLog {
     store: Arc<dyn Store>,
+    level: u32,
     block: u64,
     counters: Counters,
     /// The entry that took a slot from us: whoever lost it reads on from there, and has it already.
@@ -46,12 +47,13 @@ pub struct ObjectLog {
 impl ObjectLog {
     /// Opens the journal of a root. For writing, the store is probed if this root was never opened through its endpoint.
     pub async fn open(store: Arc<dyn Store>, access: Access) -> Result<Self, JournalError> {
-        match access {
+        let level = match access {
             Access::ReadOnly => root::check(store.as_ref()).await?,
             Access::ReadWrite => root::check_or_make(&store).await?,
-        }
+        };
         Ok(Self {
             store,
+            level,
             block: BLOCK,
             counters: Counters::default(),
             winner: Mutex::default(),
@@ -190,6 +192,10 @@ impl Journal for ObjectLog {
 
     async fn retire(&self, until: Sequence) -> Result<(), JournalError> {
         self.retire_blocks(until).await
+    }
+
+    fn level(&self) -> u32 {
+        self.level
     }
 
     fn counters(&self) -> &Counters {

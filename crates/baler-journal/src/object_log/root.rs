@@ -22,27 +22,34 @@ struct Probed {
     names: usize,
 }
 
-/// There is a root, and this code may read it.
-pub(super) async fn check(store: &dyn Store) -> Result<(), JournalError> {
-    if !exists(store, &names::format_level(FORMAT)).await? {
-        return Err(JournalError::NotCreated);
-    }
-    check_not_newer(store).await
+/// There is a root, and this code may read it. Gives its format level.
+pub(super) async fn check(store: &dyn Store) -> Result<u32, JournalError> {
+    check_not_newer(store).await?;
+    level(store).await?.ok_or(JournalError::NotCreated)
 }
 
-/// There is a root, made now if need be, and this code may write to it.
-pub(super) async fn check_or_make(store: &Arc<dyn Store>) -> Result<(), JournalError> {
+/// There is a root, made now if need be, and this code may write to it. Gives its format level.
+pub(super) async fn check_or_make(store: &Arc<dyn Store>) -> Result<u32, JournalError> {
     check_not_newer(store.as_ref()).await?;
     let endpoint = store.endpoint();
     if !exists(store.as_ref(), &names::probed(&endpoint)).await? {
         let probed = probe(store, endpoint).await?;
         record(store.as_ref(), &names::probed(&probed.endpoint), &probed).await?;
     }
-    if !exists(store.as_ref(), &names::format_level(FORMAT)).await? {
-        let level = serde_json::json!({ "format": FORMAT });
-        record(store.as_ref(), &names::format_level(FORMAT), &level).await?;
+    match level(store.as_ref()).await? {
+        Some(level) => Ok(level),
+        None => Ok(raise(store.as_ref(), 0, FORMAT).await?.now),
     }
-    Ok(())
+}
+
+/// The highest level that was recorded. Most roots are of this code's own, and one request says so.
+async fn level(store: &dyn Store) -> Result<Option<u32>, JournalError> {
+    for level in (1..=FORMAT).rev() {
+        if exists(store, &names::format_level(level)).await? {
+            return Ok(Some(level));
+        }
+    }
+    Ok(None)
 }
 
 /// The format levels of a root, before an upgrade and after.
@@ -56,16 +63,12 @@ pub struct Upgraded {
 
 /// Raises a root to the level of this code. A root of a higher one is refused.
 pub async fn upgrade(store: &Arc<dyn Store>) -> Result<Upgraded, JournalError> {
-    check(store.as_ref()).await?;
-    raise(store.as_ref(), FORMAT).await
+    let before = check(store.as_ref()).await?;
+    raise(store.as_ref(), before, FORMAT).await
 }
 
 /// Each level in turn: whoever looks for the one after his own must find it before any higher one is in use.
-async fn raise(store: &dyn Store, now: u32) -> Result<Upgraded, JournalError> {
-    let mut before = 1;
-    while exists(store, &names::format_level(before + 1)).await? {
-        before += 1;
-    }
+async fn raise(store: &dyn Store, before: u32, now: u32) -> Result<Upgraded, JournalError> {
     for level in before + 1..=now {
         let content = serde_json::json!({ "format": level });
         record(store, &names::format_level(level), &content).await?;
@@ -165,21 +168,22 @@ mod tests {
     async fn an_upgrade_creates_each_level_in_turn_and_older_code_stops() {
         let store: Arc<dyn Store> = Arc::new(MemoryStore::default());
         assert_eq!(upgrade(&store).await, Err(JournalError::NotCreated));
-        check_or_make(&store).await.unwrap();
-        let nothing = Upgraded { before: 1, now: 1 };
-        assert_eq!(upgrade(&store).await, Ok(nothing));
-        let raised = raise(store.as_ref(), 3).await;
-        assert_eq!(raised, Ok(Upgraded { before: 1, now: 3 }));
-        for level in 1..=3 {
+        raise(store.as_ref(), 0, 1).await.unwrap();
+        assert_eq!(check_or_make(&store).await, Ok(1), "nobody is shut out unasked");
+        assert_eq!(upgrade(&store).await, Ok(Upgraded { before: 1, now: 2 }));
+        assert_eq!(upgrade(&store).await, Ok(Upgraded { before: 2, now: 2 }));
+        assert_eq!(check(store.as_ref()).await, Ok(2));
+        raise(store.as_ref(), 2, 4).await.unwrap();
+        for level in 1..=4 {
             assert!(exists(store.as_ref(), &names::format_level(level)).await.unwrap());
         }
         for refused in [
-            check(store.as_ref()).await,
-            check_or_make(&store).await,
+            check(store.as_ref()).await.map(|_| ()),
+            check_or_make(&store).await.map(|_| ()),
             upgrade(&store).await.map(|_| ()),
         ] {
             assert!(
-                matches!(refused, Err(JournalError::NewerFormat { found: 2, .. })),
+                matches!(refused, Err(JournalError::NewerFormat { found: 3, .. })),
                 "{refused:?}"
             );
         }

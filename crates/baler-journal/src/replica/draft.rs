@@ -9,7 +9,7 @@ use baler_core::request::{Reply, Request};
 use baler_core::state::State;
 use baler_core::time::StoreTime;
 
-use crate::entry::{Proposal, event_line};
+use crate::entry::{Lines, Proposal};
 use crate::error::JournalError;
 use crate::journal::Position;
 use crate::limits::{BATCH_BYTES_MAX, BATCH_EVENTS_MAX};
@@ -22,7 +22,7 @@ pub(super) struct Draft {
     /// The answers, in the order of the requests. There may be fewer: a batch has bounds.
     pub(super) replies: Vec<Reply>,
     parent_time: Option<StoreTime>,
-    lines: Vec<u8>,
+    lines: Lines,
     events: usize,
     created: Option<JournalId>,
 }
@@ -37,7 +37,7 @@ impl Draft {
             state: state.clone(),
             replies: Vec::new(),
             parent_time,
-            lines: Vec::new(),
+            lines: Lines::NONE,
             events: 0,
             created: None,
         };
@@ -72,7 +72,7 @@ impl Draft {
     }
 
     fn is_full(&self) -> bool {
-        self.lines.len() >= BATCH_BYTES_MAX || self.events >= BATCH_EVENTS_MAX
+        self.lines.text.len() >= BATCH_BYTES_MAX || self.events >= BATCH_EVENTS_MAX
     }
 
     fn take(&mut self, event: &Event) {
@@ -80,7 +80,7 @@ impl Draft {
             self.created = Some(*journal);
         }
         apply_event(&mut self.state, event);
-        self.lines.extend(event_line(event));
+        self.lines.add(event);
         self.events += 1;
     }
 

@@ -17,7 +17,6 @@ use super::records::{
 };
 use super::stream::MessageWriter;
 use crate::checksum::Checksum;
-use crate::limits::FORMAT;
 
 /// The state after the entry with this checksum. Takes seconds for a million files: not for an async thread.
 pub fn write(state: &State, entry: Checksum) -> Bytes {
@@ -67,7 +66,7 @@ impl SnapshotWriter {
             paused,
         } = state;
         self.stream.write(&Header {
-            format: FORMAT,
+            format: state.level(),
             journal: journal.map(|journal| journal.0.into()),
             sequence: sequence.0,
             entry: Some(entry.0.into()),

@@ -4,6 +4,7 @@
 
 mod backends;
 mod golden;
+mod levels;
 mod mending;
 mod probe;
 mod snapshots;

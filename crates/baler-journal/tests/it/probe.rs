@@ -103,7 +103,11 @@ async fn a_made_root_records_its_format_and_the_probe() {
     let endpoint = "ee586a648e00aaf84e4bd56937f75229";
     assert_eq!(
         paths,
-        ["_baler/format/1".to_owned(), format!("_baler/probed/{endpoint}")]
+        [
+            "_baler/format/1".to_owned(),
+            "_baler/format/2".to_owned(),
+            format!("_baler/probed/{endpoint}")
+        ]
     );
     let opened_again = ObjectLog::open(store, Access::ReadWrite).await;
     assert!(opened_again.is_ok());

@@ -10,7 +10,7 @@ use crate::adapt::strict_cast;
 use crate::error::MergeError;
 use crate::group::EncodedColumn;
 use crate::outline::Outline;
-use crate::row_hash::{add_codes, add_column, hash_entries};
+use crate::row_hash::RowHash;
 use crate::row_time::Span as TimeSpan;
 use crate::shelf::Shelved;
 use crate::spec::Codec;
@@ -18,7 +18,6 @@ use crate::write::broken;
 use arrow::array::{ArrayRef, AsArray};
 use arrow::datatypes::{DataType, Field, Int32Type, SchemaRef};
 use arrow::error::ArrowError;
-use baler_hash::Sum;
 use parquet::arrow::arrow_writer::{ArrowColumnChunk, ArrowColumnWriter, compute_leaves};
 
 /// Makes column chunks.
@@ -27,6 +26,7 @@ pub(crate) struct Encoder<'a> {
     pub(crate) schema: SchemaRef,
     pub(crate) outline: &'a Outline,
     pub(crate) codec: Codec,
+    pub(crate) hash: RowHash,
 }
 
 /// An encoded leaf.
@@ -150,10 +150,11 @@ impl Encoder<'_> {
         Ok(Work {
             pages: self.pages(column, &gather, picks, writers)?,
             hashed: match &self.shelf.columns()[column].values {
-                Some(values) => Some(hash_entries(field.name(), values).map_err(|why| odd(&why))?),
+                Some(values) => Some(self.hash.entries(field.name(), values).map_err(|why| odd(&why))?),
                 None => None,
             },
             times: times.map(|_| TimeSpan::default()),
+            hash: self.hash,
             field,
             gather,
         })
@@ -188,8 +189,9 @@ struct Work<'a> {
     field: &'a Field,
     gather: Gather<'a>,
     pages: Pages,
+    hash: RowHash,
     /// Hashes of the entries of its dictionary, if it has one.
-    hashed: Option<Vec<Sum>>,
+    hashed: Option<Vec<u128>>,
     times: Option<TimeSpan>,
 }
 
@@ -199,8 +201,10 @@ impl Work<'_> {
         let rows = self.gather.piece(piece)?;
         let mut hashes = sums.of_piece(number);
         match (&self.hashed, rows.as_dictionary_opt::<Int32Type>()) {
-            (Some(entries), Some(coded)) => add_codes(&mut hashes, entries, coded.keys()),
-            _ => add_column(&mut hashes, self.field.name(), &rows).map_err(|why| odd(&why))?,
+            (Some(entries), Some(coded)) => hashes.add_codes(entries, coded.keys()),
+            _ => hashes
+                .add_column(self.hash, self.field.name(), &rows)
+                .map_err(|why| odd(&why))?,
         }
         drop(hashes);
         if let Some(times) = &mut self.times {

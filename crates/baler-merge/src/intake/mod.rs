@@ -18,10 +18,10 @@ use crate::order::RangeFilter;
 use crate::plan::{Shares, batch_rows, row_bytes};
 use crate::positions::Places;
 use crate::report::InputReport;
-use crate::row_hash::{add_column, seal};
+use crate::row_hash::RowHash;
 use crate::shelf::{Lane, Shelf};
 use arrow::array::{Decimal128Array, RecordBatch};
-use baler_hash::Sum;
+use arrow::error::ArrowError;
 use coding::Coder;
 use piling::{Batch, Piler};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -35,6 +35,8 @@ pub(crate) struct Intake<'a> {
     pub(crate) sort: Option<&'a SortPlan>,
     /// Rows outside are left to others.
     pub(crate) range: Option<&'a RangeFilter>,
+    /// How rows are hashed.
+    pub(crate) hash: RowHash,
     /// Rows may be dropped later, so their hashes are kept.
     pub(crate) hashes: bool,
 }
@@ -95,8 +97,8 @@ impl Intake<'_> {
                 let decoded_bytes = memory_of(&batch) as u64;
                 let (batch, positions) = self.inside(batch, input, &mut places)?;
                 report.positions += positions;
-                let mut sums = vec![Sum::ZERO; batch.num_rows()];
-                report.digest += hash_rows(&mut sums, &batch).map_err(|why| odd(&why))?;
+                let mut sums = vec![0; batch.num_rows()];
+                report.digest += hash_rows(self.hash, &mut sums, &batch).map_err(|why| odd(&why))?;
                 report.rows_read += batch.num_rows() as u64;
                 let bytes = memory_of(&batch);
                 let keys = match self.sort {
@@ -121,17 +123,18 @@ impl Intake<'_> {
 }
 
 /// Hashes each row as the decoder gave it, into `sums`.
-fn hash_rows(sums: &mut [Sum], batch: &RecordBatch) -> Result<Digest, arrow::error::ArrowError> {
+fn hash_rows(hash: RowHash, sums: &mut [u128], batch: &RecordBatch) -> Result<Digest, ArrowError> {
     for (field, column) in batch.schema_ref().fields().iter().zip(batch.columns()) {
-        add_column(sums, field.name(), column)?;
+        hash.add_column(sums, field.name(), column)?;
     }
-    Ok(seal(sums))
+    Ok(hash.seal(sums))
 }
 
 /// As an array, so that they can be sorted with their rows; the type says nothing but 128 bits.
-fn hashes_of(sums: Vec<Sum>) -> Decimal128Array {
-    sums.into_iter()
-        .map(|hash| hash.whole() as i128)
+fn hashes_of(hashes: Vec<u128>) -> Decimal128Array {
+    hashes
+        .into_iter()
+        .map(|hash| hash as i128)
         .collect::<Vec<_>>()
         .into()
 }

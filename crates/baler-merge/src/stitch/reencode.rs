@@ -9,7 +9,7 @@ use crate::error::MergeError;
 use crate::group::{EncodedColumn, FoundChunk};
 use crate::limits::PAGE_ROWS;
 use crate::pages::codec::compression_of;
-use crate::row_hash::hash_entries;
+use crate::row_hash::RowHash;
 use crate::spec::Codec;
 use arrow::array::{ArrayRef, RecordBatch, RecordBatchOptions, new_null_array};
 use arrow::datatypes::{FieldRef, Schema, SchemaRef};
@@ -104,8 +104,8 @@ struct Ordered {
 impl Ordered {
     fn add(&mut self, rows: &RecordBatch) -> Result<(), ArrowError> {
         let name = rows.schema_ref().field(0).name();
-        for hash in hash_entries(name, rows.column(0))? {
-            self.hasher.update(&hash.whole().to_le_bytes());
+        for hash in RowHash::default().entries(name, rows.column(0))? {
+            self.hasher.update(&hash.to_le_bytes());
         }
         self.rows += rows.num_rows() as u64;
         Ok(())

@@ -147,7 +147,7 @@ fn a_page_that_claims_to_unpack_to_gigabytes_is_refused_before_it_is_unpacked() 
     hostile.extend(&file[end + 1..]);
     let grown = hostile.len() - file.len();
     hostile.drain(60..60 + grown);
-    let reason = match digest_of(&input(hostile), Budget::default(), &Unwatched) {
+    let reason = match digest_of(&input(hostile), RowHash::default(), Budget::default(), &Unwatched) {
         Err(FileError::Refused(reason)) => reason,
         other => panic!("{other:?}"),
     };
@@ -168,14 +168,20 @@ fn every_cut_is_refused() {
 #[test]
 fn flipped_bits_never_panic_and_never_lose_rows_in_silence() {
     let file = sound();
-    let (rows, digest) = digest_of(&input(file.clone()), Budget::default(), &Unwatched).unwrap();
+    let (rows, digest) = digest_of(
+        &input(file.clone()),
+        RowHash::default(),
+        Budget::default(),
+        &Unwatched,
+    )
+    .unwrap();
     let quiet = std::panic::take_hook();
     std::panic::set_hook(Box::new(|_| {}));
     let mut refused = 0;
     for at in (0..file.len()).step_by(61) {
         let mut flipped = file.to_vec();
         flipped[at] ^= 1 << (at % 8);
-        match digest_of(&input(flipped), Budget::default(), &Unwatched) {
+        match digest_of(&input(flipped), RowHash::default(), Budget::default(), &Unwatched) {
             Ok((found, _)) => assert_eq!(found, rows, "byte {at}"),
             Err(FileError::Refused(_)) => refused += 1,
             Err(other) => panic!("{other}"),
@@ -184,7 +190,7 @@ fn flipped_bits_never_panic_and_never_lose_rows_in_silence() {
     std::panic::set_hook(quiet);
     assert!(refused > 0);
     assert_eq!(
-        digest_of(&input(file), Budget::default(), &Unwatched).unwrap(),
+        digest_of(&input(file), RowHash::default(), Budget::default(), &Unwatched).unwrap(),
         (rows, digest)
     );
 }

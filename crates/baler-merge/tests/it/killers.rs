@@ -187,7 +187,13 @@ fn refusal(file: &Bytes) -> String {
     let inspected = inspect(&input(file.clone()), &Asked::default());
     let refused = match inspected {
         Err(why) => why,
-        Ok(_) => digest_of(&input(file.clone()), Budget::default(), &Unwatched).unwrap_err(),
+        Ok(_) => digest_of(
+            &input(file.clone()),
+            RowHash::default(),
+            Budget::default(),
+            &Unwatched,
+        )
+        .unwrap_err(),
     };
     match refused {
         FileError::Refused(reason) => reason,
@@ -275,7 +281,7 @@ fn strings_with_lengths_apart_are_read() {
         ),
     ]);
     let plain = parquet(&rows);
-    let expected = digest_of(&input(plain), Budget::default(), &Unwatched).unwrap();
+    let expected = digest_of(&input(plain), RowHash::default(), Budget::default(), &Unwatched).unwrap();
     for encoding in [Encoding::DELTA_LENGTH_BYTE_ARRAY, Encoding::DELTA_BYTE_ARRAY] {
         for version in [WriterVersion::PARQUET_1_0, WriterVersion::PARQUET_2_0] {
             for codec in ["uncompressed", "snappy", "zstd(3)", "lz4_raw", "gzip(6)"] {
@@ -286,7 +292,8 @@ fn strings_with_lengths_apart_are_read() {
                     .set_column_encoding("all".into(), encoding)
                     .set_column_encoding("some".into(), encoding);
                 let file = parquet_with(&rows, settings.build());
-                let found = digest_of(&input(file), Budget::default(), &Unwatched).unwrap();
+                let found =
+                    digest_of(&input(file), RowHash::default(), Budget::default(), &Unwatched).unwrap();
                 assert_eq!(found, expected, "{encoding} {version:?} {codec}");
             }
         }

@@ -163,7 +163,13 @@ fn small_row_groups_of_a_large_input_are_read_each_in_one_read() {
         .map(|(name, column)| (name.as_str(), column.clone()));
     let store = store(vec![parquet_with(&batch(columns.collect()), properties)], 0);
     assert!(store.inputs[0].len() > 8 << 20);
-    let (found, _) = digest_of(&store.inputs[0], Budget::default(), &Unwatched).unwrap();
+    let (found, _) = digest_of(
+        &store.inputs[0],
+        RowHash::default(),
+        Budget::default(),
+        &Unwatched,
+    )
+    .unwrap();
     assert_eq!(found, rows as u64);
     assert!(store.reads() <= 1 + 8, "{} reads", store.reads());
 }

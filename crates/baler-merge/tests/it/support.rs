@@ -149,7 +149,13 @@ pub(crate) fn try_merge_range(
 fn check_output(output: &OutputReport, file: &Bytes) {
     assert_eq!(output.bytes, file.len() as u64);
     assert_eq!(output.checksum, xxhash_rust::xxh3::xxh3_128(file));
-    let (rows, digest) = digest_of(&input(file.clone()), Budget::default(), &Unwatched).unwrap();
+    let (rows, digest) = digest_of(
+        &input(file.clone()),
+        RowHash::default(),
+        Budget::default(),
+        &Unwatched,
+    )
+    .unwrap();
     assert_eq!(output.rows, rows, "what was written can be read back");
     if output.rows_copied == 0 {
         assert_eq!(output.digest, digest, "what was written can be read back");
@@ -188,7 +194,12 @@ pub(crate) fn by(sort: &[SortColumn]) -> Asked<'_> {
 
 /// The digest of a batch, by way of a file.
 pub(crate) fn digest(rows: &RecordBatch) -> Digest {
-    digest_of(&input(parquet(rows)), Budget::default(), &Unwatched)
+    digest_by(RowHash::default(), rows)
+}
+
+/// The same by another hash.
+pub(crate) fn digest_by(hash: RowHash, rows: &RecordBatch) -> Digest {
+    digest_of(&input(parquet(rows)), hash, Budget::default(), &Unwatched)
         .unwrap()
         .1
 }

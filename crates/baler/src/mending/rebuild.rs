@@ -13,7 +13,7 @@ use baler_core::job::JobStatus;
 use baler_core::names::{TABLES_FOLDER, folder_partition};
 use baler_core::request::{Reply, Request};
 use baler_core::state::State;
-use baler_core::table::{Catalog, Replaced};
+use baler_core::table::{Catalog, Replaced, RowHash};
 use baler_journal::mending::{Diagnosis, Recovery};
 
 use super::evidence::Evidence;
@@ -165,12 +165,13 @@ async fn begin_plain_table(
         true => Root::fresh_plain_spec(&wreck.depot, table).await?,
         false => table.fresh(Catalog::InPlace, Replaced::SetAside),
     };
+    let level = wreck.survey.levels.last().copied().unwrap_or(1);
     state.open_batch(None);
     ask(
         state,
         &Request::CreateTable {
             table: plain_table(),
-            spec: Arc::new(spec),
+            spec: Arc::new(spec.with_hash(RowHash::at_level(level))),
         },
     )
 }

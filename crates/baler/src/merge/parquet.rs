@@ -57,13 +57,19 @@ impl Merge for ParquetMerge {
         Ok(merged(&report))
     }
 
-    fn reread(&self, output: &Arc<dyn Input>, memory_bytes: u64) -> Option<Result<(u64, Digest), String>> {
+    fn reread(
+        &self,
+        job: &Job,
+        output: &Arc<dyn Input>,
+        memory_bytes: u64,
+    ) -> Option<Result<(u64, Digest), String>> {
         let budget = Budget {
             memory_bytes,
             threads: 1,
         };
         let output = spec::input_for_engine(output.clone());
-        let found = in_turn(|| baler_merge::digest_of(&output, budget, &Unwatched));
+        let hash = spec::hash_for_engine(job.merge.hash);
+        let found = in_turn(|| baler_merge::digest_of(&output, hash, budget, &Unwatched));
         Some(match found {
             Ok((rows, digest)) => Ok((rows, spec::digest_of(digest))),
             Err(error) => Err(error.to_string()),

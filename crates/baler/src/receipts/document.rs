@@ -8,6 +8,7 @@ use baler_core::ids::{JobId, JournalId, RangeId, Sequence};
 use baler_core::job::{Copied, Dropped, Finished, Job, Output, Span};
 use baler_core::receipt::{Committed, Effort, Tried};
 use baler_core::state::State;
+use baler_core::table::RowHash;
 use serde::{Deserialize, Serialize};
 
 use crate::depot::Depot;
@@ -38,6 +39,9 @@ pub struct Receipt {
     pub planned: Moment,
     /// When it was committed.
     pub committed: Moment,
+    /// What rows were hashed by for the digests, in files of Baler's own format.
+    #[serde(default)]
+    pub hash: RowHash,
     /// What it replaced.
     pub inputs: Vec<ReceiptInput>,
     /// By what.
@@ -177,6 +181,7 @@ impl Receipt {
             why: job.why.to_string(),
             planned: moment(job.planned),
             committed: moment(committed.ended),
+            hash: job.merge.hash,
             inputs: inputs(job),
             outputs: outputs(committed),
             drops: drops(job),

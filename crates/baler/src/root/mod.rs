@@ -18,7 +18,7 @@ use baler_core::file::Place;
 use baler_core::ids::{JournalId, TableName};
 use baler_core::request::{Poll, Reply, Request};
 use baler_core::state::{State, Table};
-use baler_core::table::{Catalog, Replaced, TableSpec};
+use baler_core::table::{Catalog, Replaced, RowHash, TableSpec};
 use baler_core::time::StoreTime;
 use baler_journal::replica::Settings;
 use baler_journal::store::StoreError;
@@ -258,13 +258,19 @@ impl Root {
         Ok((site, state))
     }
 
+    /// A table that begins now has the best hash that all who may open the root know.
+    fn with_best_hash(&self, spec: &TableSpec) -> TableSpec {
+        spec.with_hash(RowHash::at_level(self.replica.journal().level()))
+    }
+
     async fn settle_spec(&self, catalog: &Catalog, settings: &TableSettings) -> Result<()> {
         let state = self.replica.state();
         let table = plain_table();
         let request = match state.tables.get(&table) {
             None => {
                 let replaced = replacing::choose(&self.site.root, catalog, &settings.replaced).await?;
-                let spec = Arc::new(settings.fresh(catalog.clone(), replaced));
+                let fresh = settings.fresh(catalog.clone(), replaced);
+                let spec = Arc::new(self.with_best_hash(&fresh));
                 Request::CreateTable { table, spec }
             }
             Some(known) => {

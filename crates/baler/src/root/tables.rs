@@ -96,11 +96,11 @@ impl Root {
         let (site, known) = siting::to_create(location, &unsaid).await?;
         Self::check_home(&site.root)?;
         let replaced = replacing::choose(&site.root, &expected.catalog, replaced).await?;
-        let spec = Arc::new(spec(replaced)?);
+        let spec = spec(replaced)?;
         let replica = create_replica(&site.root).await?;
         let root = Self::new(site, replica);
         let exists = root.replica.state().tables.contains_key(name);
-        match root.begin_table(name, spec).await? {
+        match root.begin_table(name, &spec).await? {
             Reply::Refused(refusal @ Refusal::TableDiffers { .. }) => {
                 bail!("{refusal}; `baler table alter` changes what can be changed")
             }
@@ -115,10 +115,10 @@ impl Root {
     }
 
     /// A dropped table is remembered for its grace period. Whether that is over can be seen only in the present.
-    async fn begin_table(&self, table: &TableName, spec: Arc<TableSpec>) -> Result<Reply> {
+    async fn begin_table(&self, table: &TableName, spec: &TableSpec) -> Result<Reply> {
         let request = Request::CreateTable {
             table: table.clone(),
-            spec,
+            spec: Arc::new(self.with_best_hash(spec)),
         };
         match self.replica.submit(request.clone()).await? {
             Reply::Refused(Refusal::BeingDropped(_)) => {

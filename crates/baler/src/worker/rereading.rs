@@ -60,7 +60,7 @@ async fn check(order: &Arc<Order>, output: &Written, meter: &Meter) -> Result<()
 }
 
 fn reread(order: &Order, input: &Arc<dyn Input>) -> Option<Result<(u64, baler_core::file::Digest), String>> {
-    order.merge.reread(input, order.memory_bytes)
+    order.merge.reread(&order.grant.job, input, order.memory_bytes)
 }
 
 fn differs(found: u64, rows: u64) -> String {

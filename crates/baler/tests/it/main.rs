@@ -23,6 +23,7 @@ mod isolation;
 mod keys;
 mod kills;
 mod ledger;
+mod levels;
 #[cfg(feature = "http")]
 mod library;
 mod memory;

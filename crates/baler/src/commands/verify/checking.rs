@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use baler_core::file::{Digest, File};
 use baler_core::table::MergeSpec;
-use baler_merge::{Budget, Unwatched};
+use baler_merge::{Budget, RowHash, Unwatched};
 
 use crate::audit::is_version;
 use crate::depot::{DepotError, Input, InputError};
@@ -62,7 +62,7 @@ impl From<DepotError> for Wrong {
     }
 }
 
-pub(super) async fn check(site: &Site, file: &File, format: &str, depth: Depth) -> Result<(), Wrong> {
+pub(super) async fn check(site: &Site, file: &File, merge: &MergeSpec, depth: Depth) -> Result<(), Wrong> {
     let depot = site.depot_of(&file.path);
     if depth == Depth::Deep {
         match depot.version_now(file).await? {
@@ -83,11 +83,12 @@ pub(super) async fn check(site: &Site, file: &File, format: &str, depth: Depth) 
         return Err(Wrong::Damaged(why.to_owned()));
     }
     // Rows of a format of the owner's are for its owner to read.
-    if format != MergeSpec::PARQUET {
+    if merge.format() != MergeSpec::PARQUET {
         return Ok(());
     }
     let (rows, reads) = (file.rows, depth == Depth::Deep || digest.is_some());
-    let checking = tokio::task::spawn_blocking(move || check_rows(&input, rows, reads, digest));
+    let hash = spec::hash_for_engine(merge.hash);
+    let checking = tokio::task::spawn_blocking(move || check_rows(&input, hash, rows, reads, digest));
     checking
         .await
         .map_err(|panic| Wrong::Damaged(format!("reading it panicked: {panic}")))?
@@ -95,6 +96,7 @@ pub(super) async fn check(site: &Site, file: &File, format: &str, depth: Depth) 
 
 fn check_rows(
     input: &Arc<dyn Input>,
+    hash: RowHash,
     on_record: u64,
     reads: bool,
     digest: Option<Digest>,
@@ -113,7 +115,7 @@ fn check_rows(
         return Ok(());
     }
     let input = spec::input_for_engine(input.clone());
-    let (rows, found) = baler_merge::digest_of(&input, Budget::default(), &Unwatched)
+    let (rows, found) = baler_merge::digest_of(&input, hash, Budget::default(), &Unwatched)
         .map_err(|error| damaged(error.to_string()))?;
     if rows != on_record {
         return Err(damaged(format!(

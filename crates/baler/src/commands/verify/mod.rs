@@ -61,9 +61,9 @@ pub async fn run(args: &VerifyArgs) -> Result<ExitCode> {
     let mut sums = Sums::default();
     let mut chain = Chain::of(&root)?;
     for (name, table) in root.tables(only.as_ref())? {
-        let format = table.spec.merge.format().to_owned();
+        let merge = table.spec.merge.clone();
         for file in table.files.values() {
-            let verified = verify(&root, &mut chain, &name, file, &format, depth(args)).await;
+            let verified = verify(&root, &mut chain, &name, file, &merge, depth(args)).await;
             progress.advance(1);
             sums.files += 1;
             sums.rows += file.rows;
@@ -116,10 +116,10 @@ async fn verify(
     chain: &mut Chain,
     table: &TableName,
     file: &Arc<File>,
-    format: &str,
+    merge: &MergeSpec,
     depth: Depth,
 ) -> Verified {
-    let wrong = checking::check(&root.site, file, format, depth).await.err();
+    let wrong = checking::check(&root.site, file, merge, depth).await.err();
     let link = match depth {
         Depth::Deep => Some(chain.follow(table, file).await),
         Depth::Usual | Depth::Quick => None,
@@ -140,16 +140,16 @@ async fn verify(
     Verified {
         path: file.path.to_string(),
         ok: problem.is_none(),
-        proved_by: proved_by(file, format, depth),
+        proved_by: proved_by(file, merge, depth),
         receipt,
         problem,
         advice,
     }
 }
 
-fn proved_by(file: &File, format: &str, depth: Depth) -> &'static str {
+fn proved_by(file: &File, merge: &MergeSpec, depth: Depth) -> &'static str {
     match (depth, file.digest) {
-        _ if format != MergeSpec::PARQUET => "bytes",
+        _ if merge.format() != MergeSpec::PARQUET => "bytes",
         (Depth::Quick, _) => "footer",
         (_, Some(_)) => "digest",
         (Depth::Deep, None) => "rows",
