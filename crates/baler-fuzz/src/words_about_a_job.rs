@@ -155,6 +155,7 @@ fn finish(job: &Job, attempt: &Attempt) -> Finish {
             reads: vec![read; job.inputs.len()],
             drops: vec![],
             copied: None,
+            stretches: vec![],
             effort: None,
         },
         inputs_now: Some(

@@ -105,7 +105,7 @@ Examples:
 pub(super) const RECEIPTS: &str = "\
 Examples:
   baler receipts ./data                          one line a job, youngest first
-  baler receipts ./data 17                       files, digests, drops, attempts and cost of one job
+  baler receipts ./data 17                       files, stretches and their proofs, drops, attempts and cost of one job
   baler receipts s3://bucket/lake --table events --since 24h
   baler receipts http://host:7070 --json | jq '.inputs | length'
 

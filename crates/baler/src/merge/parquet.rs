@@ -168,5 +168,6 @@ fn merged(report: &Report) -> Merged {
             stitched: report.ways.stitched,
             merged: report.ways.merged,
         },
+        stretches: report.stretches.iter().map(spec::stretch_of).collect(),
     }
 }

@@ -9,6 +9,7 @@ use baler_core::file::{File, FilePath, Identity};
 use baler_core::ids::{JournalId, RangeId};
 use baler_core::job::{Finished, Output, Range};
 use baler_core::request::Grant;
+use baler_core::stretch;
 use baler_core::table::Catalog;
 use baler_journal::host::{self, Broken};
 use futures::{StreamExt, TryStreamExt, stream};
@@ -299,6 +300,7 @@ fn finished(order: &Order, merged: Merged) -> Finished {
         reads: merged.reads,
         drops: merged.drops,
         copied: merged.copied,
+        stretches: stretch::bounded(merged.stretches),
         effort: Some(effort),
     }
 }

@@ -30,6 +30,7 @@ mod memory;
 mod model;
 mod native;
 mod odd_files;
+mod receipts;
 mod refusals;
 #[cfg(feature = "cloud")]
 mod stores;
