@@ -99,7 +99,7 @@ impl Attempt {
     /// Has a large job cut, so that others can help; then this attempt is at its first range. Whatever ends the look at
     /// the inputs would end the merge too.
     async fn cut_if_large(&mut self) -> Result<Option<MergeEnd>, DeskError> {
-        let ranges = cutting::ranges_wanted(self.grant(), self.hands.range_bytes);
+        let ranges = cutting::ranges_wanted(&self.grant().job, self.hands.range_bytes);
         if ranges < 2 {
             return Ok(None);
         }

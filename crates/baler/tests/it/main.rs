@@ -35,3 +35,4 @@ mod refusals;
 #[cfg(feature = "cloud")]
 mod stores;
 mod takeover;
+mod ways;
