@@ -71,7 +71,7 @@ impl Order {
 pub(super) enum MergeEnd {
     /// Everything is written and durable; and this is what a look at each input said afterwards, if one was taken.
     Merged {
-        finished: Finished,
+        finished: Box<Finished>,
         inputs_now: Option<Vec<Option<Identity>>>,
     },
     /// It was asked to stop.
@@ -179,7 +179,7 @@ async fn after_merge(order: &Arc<Order>, merged: Merged, meter: &Meter) -> Merge
     };
     match inputs_now {
         Ok(inputs_now) => MergeEnd::Merged {
-            finished: finished(order, merged),
+            finished: Box::new(finished(order, merged)),
             inputs_now,
         },
         Err(ending) => ending,
