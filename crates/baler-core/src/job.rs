@@ -12,6 +12,7 @@ use crate::lease::Lease;
 use crate::names::Attempt;
 use crate::positions::Positions;
 use crate::receipt::Effort;
+use crate::stretch::Stretch;
 use crate::table::{Catalog, MergeSpec};
 use crate::time::{RowTime, TimeRange};
 
@@ -213,6 +214,9 @@ pub struct Finished {
     /// Rows that were copied without being decoded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub copied: Option<Copied>,
+    /// Which way its rows went, in the order of the outputs. Formats that know of one way only say nothing.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub stretches: Vec<Stretch>,
     /// What it took.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub effort: Option<Effort>,

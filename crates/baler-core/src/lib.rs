@@ -29,6 +29,7 @@ pub mod names;
 pub mod positions;
 pub mod range;
 pub mod receipt;
+pub mod stretch;
 pub mod table;
 
 pub mod apply;

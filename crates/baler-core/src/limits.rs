@@ -59,6 +59,9 @@ pub const RECEIPTS_KEPT: u64 = 10_000;
 /// Jobs whose receipts go at once, so that it is seldom worth an entry.
 pub const RECEIPTS_RETIRED_AT_ONCE: u64 = 1_000;
 
+/// Stretches of a finished range that are told apart; of more there is a sum for each way.
+pub const STRETCHES_MAX: usize = 32;
+
 /// Ended attempts that a range remembers.
 pub const TRIED_MAX: usize = 8;
 

@@ -9,6 +9,7 @@
 //! tables/<table>/<job>-<range>-<token>/baler-….<format>          an output of any other table, from its first byte on
 //! _baler/aside/due-<entry>/<path>.aside                          a foreign file of a native table, while it is deleted
 //! _baler/receipts/<journal>/<job, 20 digits>-<table>.json         what a committed job did
+//! _baler/receipts/<journal>/<job, 20 digits>-<table>.undone       that the job was undone
 //! ```
 //!
 //! Nothing under `_baler` ends in `.parquet`: a reader's recursive glob must not find it.
@@ -183,9 +184,23 @@ pub fn receipt_of(job: JobId) -> String {
     format!("{:020}-", job.0)
 }
 
+/// The name of the mark beside a job's receipt that says that the job was undone.
+pub fn undone_mark(job: JobId, table: &TableName) -> String {
+    format!("{:020}-{table}.undone", job.0)
+}
+
 /// Takes the last part of a path for a receipt's name, if it is one.
 pub fn parse_receipt(name: &str) -> Option<(JobId, TableName)> {
-    let (job, table) = name.strip_suffix(".json")?.split_once('-')?;
+    parse_of_job(name.strip_suffix(".json")?)
+}
+
+/// The same for a mark beside a receipt.
+pub fn parse_undone_mark(name: &str) -> Option<(JobId, TableName)> {
+    parse_of_job(name.strip_suffix(".undone")?)
+}
+
+fn parse_of_job(name: &str) -> Option<(JobId, TableName)> {
+    let (job, table) = name.split_once('-')?;
     let digits = job.len() == 20 && job.bytes().all(|byte| byte.is_ascii_digit());
     (digits && is_table_name(table)).then_some((JobId(job.parse().ok()?), TableName::from(table)))
 }

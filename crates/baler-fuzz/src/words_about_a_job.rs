@@ -82,7 +82,7 @@ pub fn poll() -> String {
                 why: ReleaseReason::ChildDied("signal: 6".into()),
                 culprits: vec![],
             };
-            [cut, Word::Finish(finish(job, &attempt)), release]
+            [cut, Word::Finish(Box::new(finish(job, &attempt))), release]
         })
     });
     let ask = PollAsk {
@@ -155,6 +155,7 @@ fn finish(job: &Job, attempt: &Attempt) -> Finish {
             reads: vec![read; job.inputs.len()],
             drops: vec![],
             copied: None,
+            stretches: vec![],
             effort: None,
         },
         inputs_now: Some(

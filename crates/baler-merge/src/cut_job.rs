@@ -4,6 +4,7 @@ use crate::at_once::at_once;
 use crate::choose_order::choose_order;
 use crate::decode::OpenFile;
 use crate::error::{FileError, MergeError};
+use crate::intake::SortPlan;
 use crate::io::{Input, Unwatched};
 use crate::key_range::KeyRange;
 use crate::key_span::KeySpan;
@@ -34,9 +35,18 @@ pub fn cut_job(
     let schemas: Vec<_> = files.iter().map(OpenFile::described_schema).collect();
     let schema = unite(&schemas)?;
     let mut sort = choose_order(&files, &schema, spec)?;
-    let Ok(sort) = can_cut(&schema, sort.as_mut()) else {
-        return Ok(vec![KeySpan::ALL]);
-    };
+    match can_cut(&schema, sort.as_mut()) {
+        Ok(sort) => cut_opened(&files, sort, ranges),
+        Err(_) => Ok(vec![KeySpan::ALL]),
+    }
+}
+
+/// The same of inputs that are open, and can be cut by this order.
+pub(crate) fn cut_opened(
+    files: &[OpenFile],
+    sort: &SortPlan,
+    ranges: usize,
+) -> Result<Vec<KeySpan>, MergeError> {
     let bounds = sort.key.bounds();
     let groups: usize = files.iter().map(|file| file.footer().num_row_groups()).sum();
     let by_pages = groups < ranges.saturating_mul(GROUPS_A_RANGE);

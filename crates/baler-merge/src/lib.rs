@@ -46,11 +46,11 @@
 //! 4 MiB as far as the budget can hold them, and one for a row group whose columns fit into their windows; inputs are opened
 //! sixteen at once.
 //!
-//! Modules in reading order: what is asked for (`spec`, `row_time`, `io`), what is given back (`report`, `digest`, `positions`, `error`), how a
+//! Modules in reading order: what is asked for (`spec`, `row_time`, `io`), what is given back (`report`, `proved`, `digest`, `positions`, `error`), how a
 //! file is opened (`open_all`, `held`, `thrift`, `footer`, `descriptions`, `page_claims`, `windows`, `decode`), how inputs are made one (`promote`, `schema`,
-//! `adapt`), how a job is cut (`key_span`, `cut_job`) and what a range needs of its inputs (`narrowing`, `page_places`, `page_statistics`), how memory is shared out (`plan`), how rows are taken in (`intake`, `shelf`), how they are ordered (`order`), and
+//! `adapt`), how a job is cut (`key_span`, `cut_job`), what is said of it beforehand (`plan_job`) and what a range needs of its inputs (`narrowing`, `page_places`, `page_statistics`), how memory is shared out (`plan`), how rows are taken in (`intake`, `shelf`), how they are ordered (`order`), and
 //! what becomes of them (`sieve`, `columns`, `settings`, `outline`, `roll`, `write`). What goes past the merge: `paths` (who may) and
-//! `stitch` (how), on Parquet pages by ourselves (`pages`, `group`). The flow is in `merge`; `stretch` is its half that goes row by row, and
+//! `stitch` (how), on Parquet pages by ourselves (`pages`, `group`). What is known before any key was looked at is in `outset`, the flow in `merge`; `stretch` is its half that goes row by row, and
 //! `tally` adds up for the report.
 
 mod error;
@@ -59,6 +59,7 @@ mod spec;
 
 mod digest;
 mod positions;
+mod proved;
 mod report;
 mod row_hash;
 mod row_time;
@@ -111,6 +112,8 @@ mod inspect;
 mod merge;
 mod narrowing;
 mod outline;
+mod outset;
+mod plan_job;
 mod stretch;
 mod tally;
 
@@ -123,7 +126,9 @@ pub use io::{Input, LocalFile, MemoryFile, Output, OutputSink, Progress, Unwatch
 pub use key_range::KeyRange;
 pub use key_span::KeySpan;
 pub use merge::{merge, merge_range};
+pub use plan_job::{PlannedRange, PlannedStretch, plan_job};
 pub use positions::Positions;
+pub use proved::{ProvedStretch, Way};
 pub use report::{Copied, DELETED, Dropped, EXPIRED, InputReport, OLDER_VERSION, OutputReport, Report, Ways};
 pub use row_hash::RowHash;
 pub use row_time::{EpochUnit, RowTime, RowTimes, TimeColumn};

@@ -11,7 +11,8 @@ use crate::narrowing::{Narrowing, can_cut};
 use crate::open_all::{Holding, open_all};
 use crate::order::RangeFilter;
 use crate::outline::Outline;
-use crate::paths::{Path, Stretch};
+use crate::outset::{Outset, merges, why_all};
+use crate::paths::Stretch;
 use crate::plan::Shares;
 use crate::report::Report;
 use crate::schema::unite;
@@ -93,18 +94,19 @@ pub fn merge_range(
         range: filter.as_ref(),
     };
     let report = match Mix::plan(&context, spec, &shares, sort.as_ref(), range)? {
-        Some(mix) => mix.write(&rows, tally, sink)?,
-        None => merge_all(&context, &rows, sort.as_ref(), tally, sink)?,
+        Ok(mix) => mix.write(&rows, tally, sink)?,
+        Err(why) => merge_all(&context, &rows, sort.as_ref(), why, tally, sink)?,
     };
     report.prove()?;
     Ok(report)
 }
 
-/// Everything row by row.
+/// Everything row by row, for this reason.
 fn merge_all(
     context: &Context<'_>,
     rows: &Rows<'_>,
     sort: Option<&SortPlan>,
+    why: &'static str,
     mut tally: Tally,
     sink: &mut dyn OutputSink,
 ) -> Result<Report, MergeError> {
@@ -115,7 +117,7 @@ fn merge_all(
     let due = context.due().of_rows(stock.rows());
     let mut outputs = Outputs::new(sink, outline.shape(rows.spec), due);
     rows.write(context, &stock, sort, &outline, &mut outputs)?;
-    tally.merged(&stock, 0..);
+    tally.merged(&stock, 0.., why, outputs.end_stretch());
     // To let go of many bytes on disk takes a while, as it does to make the output durable.
     thread::scope(|scope| {
         scope.spawn(move || drop(stock));
@@ -133,49 +135,29 @@ struct Mix<'a> {
 }
 
 impl<'a> Mix<'a> {
-    /// Nothing if all rows must be merged.
+    /// The inner error says why all rows must be merged.
     fn plan(
         context: &'a Context<'a>,
         spec: &'a MergeSpec,
         shares: &'a Shares,
         sort: Option<&'a SortPlan>,
         range: &'a KeySpan,
-    ) -> Result<Option<Self>, MergeError> {
-        if spec.decode_all {
-            return Ok(None);
-        }
-        let key = sort.map(|sort| &sort.key);
-        let outline = Outline::of(context, spec, key, shares)?;
-        // Filters of copied columns would have to be made from their values.
-        if !outline.blooms.is_empty() {
-            return Ok(None);
-        }
-        let passing = Passing {
-            files: &context.files,
-            spec,
-            group_rows: outline.group_rows(spec, context.due(), shares),
-            schema: &context.schema,
-            leaves: outline.leaves.clone(),
-            key,
-            shares,
-            range,
-            progress: context.progress,
+    ) -> Result<Result<Self, &'static str>, MergeError> {
+        let Outset { outline, passing } = match Outset::of(context, spec, shares, sort, range)? {
+            Ok(outset) => outset,
+            Err(why) => return Ok(Err(why)),
         };
         let plan = passing.plan()?;
-        let merges = |stretch: &Stretch| stretch.path == Path::Merge;
-        let stretches = &plan.paths.0;
-        // Whether an order that was only declared holds is known when all was looked at: too late for what is written by then.
-        let in_doubt = sort.is_some_and(|sort| sort.declared) && stretches.iter().any(merges);
-        if in_doubt || stretches.iter().all(merges) {
-            return Ok(None);
-        }
-        Ok(Some(Self {
-            context,
-            sort,
-            outline,
-            passing,
-            plan,
-        }))
+        Ok(match why_all(&plan.paths, sort) {
+            Some(why) => Err(why),
+            None => Ok(Self {
+                context,
+                sort,
+                outline,
+                passing,
+                plan,
+            }),
+        })
     }
 
     fn write(
@@ -185,7 +167,6 @@ impl<'a> Mix<'a> {
         sink: &mut dyn OutputSink,
     ) -> Result<Report, MergeError> {
         let mut outputs = Outputs::new(sink, self.outline.shape(rows.spec), self.context.due());
-        let merges = |stretch: &Stretch| stretch.path == Path::Merge;
         for run in self.plan.paths.0.chunk_by(|a, b| !merges(a) && !merges(b)) {
             self.context.check_cancelled()?;
             match run {
@@ -195,7 +176,7 @@ impl<'a> Mix<'a> {
                     let stock = self.merge(&groups, rows, &mut outputs);
                     let stock = stock.map_err(|error| error.renumbered(&inputs))?;
                     outputs.expect_fewer(stretch.rows - stock.rows());
-                    tally.merged(&stock, inputs);
+                    tally.merged(&stock, inputs, stretch.why, outputs.end_stretch());
                 }
                 passed => self.passing.write(&self.plan, passed, |stretch, line| {
                     let passed = outputs.pass(|file| line.write(stretch, file))?;
@@ -224,7 +205,6 @@ impl<'a> Mix<'a> {
         };
         let stock = rows.take_in(&part, self.sort)?;
         rows.write(&part, &stock, self.sort, &self.outline, outputs)?;
-        outputs.end_stretch();
         Ok(stock)
     }
 }

@@ -66,6 +66,15 @@ impl Narrowing<'_> {
         Ok(Context { files, ..context })
     }
 
+    /// The same as far as footers tell: row groups across an edge are there whole. Nothing is read.
+    pub(crate) fn by_footers<'a>(&self, context: &Context<'a>) -> Context<'a> {
+        Context {
+            schema: context.schema.clone(),
+            files: context.files.iter().map(|file| self.groups(file)).collect(),
+            progress: context.progress,
+        }
+    }
+
     /// A file with the row groups that may meet the range.
     fn groups(&self, file: &OpenFile) -> OpenFile {
         let groups = file.footer().row_groups().iter().enumerate();

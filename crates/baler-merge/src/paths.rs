@@ -40,6 +40,8 @@ pub(crate) struct GroupFacts {
     pub(crate) inside: bool,
     /// What must be reported about its rows is known without looking at them.
     pub(crate) told: bool,
+    /// Why it is merged, if that is settled: then nobody looked at its keys.
+    pub(crate) settled: Option<&'static str>,
 }
 
 /// What the output should be.
@@ -143,6 +145,7 @@ fn units(inputs: &[InputFacts], wanted: Wanted) -> Vec<Unit<'_>> {
             .filter(|(_, group)| group.rows > 0)
         {
             let merged = match () {
+                () if of_group.settled.is_some() => of_group.settled,
                 () if wanted.looks_at_rows || !of_group.told => Some(WHY_RULE),
                 () if wanted.order != WantedOrder::Inputs && !facts.sorted => Some(WHY_UNKNOWN),
                 () if keyed && !facts.unique => Some(WHY_DUPLICATES),
@@ -192,7 +195,8 @@ fn settle(mut cluster: Vec<Unit<'_>>, wanted: Wanted) -> Vec<Vec<Unit<'_>>> {
     if cluster.len() == 1 {
         return vec![cluster];
     }
-    let in_order = cluster.iter().all(|unit| unit.merged != Some(WHY_UNKNOWN));
+    let known = |unit: &Unit<'_>| unit.facts.settled.is_none() && unit.merged != Some(WHY_UNKNOWN);
+    let in_order = cluster.iter().all(known);
     if alone && in_order && wanted.order == WantedOrder::Key {
         cluster.sort_by_key(|unit| unit.id);
         return cluster.into_iter().map(|unit| vec![unit]).collect();

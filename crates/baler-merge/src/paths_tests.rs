@@ -15,6 +15,7 @@ fn group(keys: (u8, u8), rows: u64) -> GroupFacts {
         fits: true,
         inside: true,
         told: true,
+        settled: None,
     }
 }
 

@@ -5,6 +5,7 @@ use crate::error::MergeError;
 use crate::key_range::KeyRange;
 use crate::key_span::KeySpan;
 use crate::positions::Positions;
+use crate::proved::{self, ProvedStretch};
 use crate::row_time::RowTimes;
 use crate::spec::SortColumn;
 
@@ -28,6 +29,8 @@ pub struct Report {
     pub copied: Copied,
     /// How rows got into the outputs.
     pub ways: Ways,
+    /// The same, stretch by stretch in the order of the outputs, and how each is proved.
+    pub stretches: Vec<ProvedStretch>,
     /// Laid aside in the spill directory, because it did not fit in memory.
     pub spilled_bytes: u64,
     /// The range that was merged: all keys, unless the job was cut.
@@ -182,6 +185,6 @@ impl Report {
                 "the rows that went in ({digest_in}) are not those that came out ({digest_out}) or were dropped ({digest_dropped})"
             )));
         }
-        Ok(())
+        proved::prove(&self.stretches, rows_in)
     }
 }

@@ -34,6 +34,16 @@ pub(crate) struct Outputs<'a> {
     part: Option<Part>,
     done: Vec<OutputReport>,
     drops: Vec<Dropped>,
+    sums: Sums,
+}
+
+/// Digests of merged rows since somebody last asked.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Sums {
+    /// As the encoder was handed them.
+    pub(crate) written: Digest,
+    /// Of those that rules took away.
+    pub(crate) dropped: Digest,
 }
 
 /// What is to be written at most: rows, and the bytes that they took in the inputs.
@@ -127,6 +137,7 @@ impl<'a> Outputs<'a> {
             part: None,
             done: Vec::new(),
             drops: Vec::new(),
+            sums: Sums::default(),
         }
     }
 
@@ -154,6 +165,7 @@ impl<'a> Outputs<'a> {
     pub(crate) fn append(&mut self, group: Done) -> Result<(), MergeError> {
         for dropped in group.drops {
             self.rows_due = self.rows_due.saturating_sub(dropped.rows);
+            self.sums.dropped += dropped.digest;
             self.count(dropped);
         }
         if group.rows == 0 {
@@ -162,6 +174,7 @@ impl<'a> Outputs<'a> {
         if let (Some(last), Some(ends)) = (&self.last, &group.ends) {
             last.precedes(ends)?;
         }
+        self.sums.written += group.digest;
         let part = self.part()?;
         let mut row_group = part.file.next_row_group().map_err(|why| broken(&why))?;
         for column in group.columns {
@@ -207,9 +220,10 @@ impl<'a> Outputs<'a> {
         Ok(passed)
     }
 
-    /// What follows compares its keys in another way.
-    pub(crate) fn end_stretch(&mut self) {
+    /// What follows compares its keys in another way. Gives the digests of what was merged since the last stretch.
+    pub(crate) fn end_stretch(&mut self) -> Sums {
         self.last = None;
+        std::mem::take(&mut self.sums)
     }
 
     /// So many of the rows that were due do not come.

@@ -236,6 +236,7 @@ impl World {
                 reads: reads.collect(),
                 drops: Vec::new(),
                 copied: None,
+                stretches: Vec::new(),
                 effort: None,
             },
             inputs_now: Some(now.to_vec()),

@@ -6,9 +6,10 @@ use std::sync::Arc;
 use baler_core::file::{Digest, File, FilePath, Identity, KeyRange};
 use baler_core::ids::Partition;
 use baler_core::job::{Dropped, Edge, Job, Span};
+use baler_core::stretch::{Stretch, Way};
 use baler_core::table::{Codec, MergeSpec, RowHash, Rule, SortColumn, TableSpec};
 use baler_core::time::{RowTime, TimeRange};
-use baler_merge::{EpochUnit, Facts, FileError, KeySpan, TimeColumn};
+use baler_merge::{EpochUnit, Facts, FileError, KeySpan, ProvedStretch, TimeColumn};
 use bytes::Bytes;
 
 use crate::depot::Input;
@@ -208,6 +209,28 @@ pub fn times_of(times: baler_merge::RowTimes) -> TimeRange {
     TimeRange {
         min: row_time(times.min),
         max: row_time(times.max),
+    }
+}
+
+/// The way that a stretch went, for the state.
+pub fn way_of(way: baler_merge::Way) -> Way {
+    match way {
+        baler_merge::Way::Copied => Way::Copied,
+        baler_merge::Way::Stitched => Way::Stitched,
+        baler_merge::Way::Merged => Way::Merged,
+    }
+}
+
+/// A stretch that the engine proved, for the state.
+pub fn stretch_of(stretch: &ProvedStretch) -> Stretch {
+    Stretch {
+        way: way_of(stretch.way),
+        why: stretch.why.into(),
+        stretches: 1,
+        rows: stretch.rows,
+        read: digest_of(stretch.read),
+        written: digest_of(stretch.written),
+        dropped: digest_of(stretch.dropped),
     }
 }
 

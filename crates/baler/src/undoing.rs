@@ -46,6 +46,7 @@ pub async fn undo(root: &Root, job: JobId) -> Result<Undone> {
     }
     let waiting = bring_back(root).await?;
     collector::clear_sight(root).await?;
+    receipts::mark_undone(root).await;
     let (back, out) = committed.map_or((0, 0), |kept| (kept.job.inputs.len(), kept.outputs.len()));
     Ok(Undone {
         job: job.0,

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use super::files::{bounded, bounded_reason};
+use super::files::{bounded, bounded_reason, cut};
 use super::{Answer, Draft, proof};
 use crate::apply::summary;
 use crate::event::{Event, Quarantined, ReleaseReason};
@@ -14,6 +14,7 @@ use crate::lease::{HostLock, Lease};
 use crate::limits::{INPUT_FAULTS_MAX, OPEN_JOBS_AND_HALVES_MAX};
 use crate::names::Attempt;
 use crate::request::{Finish, Grant, Refusal, Reply};
+use crate::stretch;
 use crate::table::Catalog;
 
 /// Why an output of Baler's own is left alone.
@@ -58,7 +59,7 @@ impl Draft {
         self.emit(Event::RangeFinished {
             job: job.id,
             range: finish.range,
-            finished: bounded_keys(&finish.finished),
+            finished: bounded_figures(&finish.finished),
         });
         let merged = self.state.jobs[&job.id].clone();
         let whole = merged.ranges.iter().all(|range| range.finished().is_some());
@@ -336,9 +337,13 @@ impl Draft {
     }
 }
 
-/// Key bounds stay in the state, so they are rounded to a bound.
-fn bounded_keys(finished: &Finished) -> Finished {
+/// All this stays in the state, so keys are rounded to a bound, and many stretches become few.
+fn bounded_figures(finished: &Finished) -> Finished {
     let mut finished = finished.clone();
+    finished.stretches = stretch::bounded(finished.stretches);
+    for stretch in &mut finished.stretches {
+        stretch.why = cut(&stretch.why);
+    }
     for output in &mut finished.outputs {
         output.keys = output.keys.take().and_then(|keys| keys.bounded());
     }

@@ -7,6 +7,7 @@ mod completion;
 mod cutting;
 mod drops;
 mod files;
+mod foreseen;
 mod pausing;
 mod planning;
 mod proof;
@@ -22,6 +23,8 @@ mod watching;
 
 #[cfg(test)]
 mod tests;
+
+pub use foreseen::foreseen_job;
 
 use crate::apply::apply_event;
 use crate::event::Event;

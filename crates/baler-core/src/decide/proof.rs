@@ -8,6 +8,7 @@ use crate::ids::JournalId;
 use crate::job::{Finished, Job};
 use crate::names::Attempt;
 use crate::positions::Positions;
+use crate::stretch::Proof;
 use crate::table::Catalog;
 
 /// The figures of one finished range.
@@ -62,7 +63,7 @@ pub(super) fn check_range(
     let written: Digest = finished.outputs.iter().map(|output| output.digest).sum();
     let dropped: Digest = finished.drops.iter().map(|drop| drop.digest).sum();
     match read == written.plus(dropped) {
-        true => Ok(()),
+        true => check_stretches(finished),
         false => Err("the digest of the rows read is not that of the rows written and dropped".to_owned()),
     }
 }
@@ -85,6 +86,38 @@ fn check_copied(finished: &Finished) -> Result<(), String> {
     match sealed {
         true => Ok(()),
         false => Err("the pages that were written are not those that were copied".to_owned()),
+    }
+}
+
+/// What a receipt will say of single stretches is true of them, and together they are the range.
+fn check_stretches(finished: &Finished) -> Result<(), String> {
+    let stretches = &finished.stretches;
+    if stretches.is_empty() {
+        return Ok(());
+    }
+    if let Some(odd) = stretches.iter().find(|stretch| !stretch.balances()) {
+        return Err(format!(
+            "a stretch of {} rows that were {} is not what was read of it",
+            odd.rows, odd.way
+        ));
+    }
+    let proved_by = |proof| {
+        stretches
+            .iter()
+            .filter(move |stretch| stretch.way.proof() == proof)
+    };
+    let rows = |proof| sum(proved_by(proof).map(|stretch| stretch.rows));
+    let read = |proof| proved_by(proof).map(|stretch| stretch.read).sum::<Digest>();
+    let all = sum(finished.reads.iter().map(|read| read.rows));
+    let copied = finished.copied.map_or(0, |copied| u128::from(copied.rows));
+    if (rows(Proof::Rows), rows(Proof::Bytes)) != (all.saturating_sub(copied), copied) {
+        return Err("the stretches of the range are not all of its rows".to_owned());
+    }
+    let digest: Digest = finished.reads.iter().map(|read| read.digest).sum();
+    let seals = finished.copied.map_or(Digest::default(), |copied| copied.read);
+    match (read(Proof::Rows), read(Proof::Bytes)) == (digest, seals) {
+        true => Ok(()),
+        false => Err("the stretches of the range are not what was read of it".to_owned()),
     }
 }
 

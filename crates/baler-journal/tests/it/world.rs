@@ -408,6 +408,7 @@ fn finish(state: &State, draw: &mut Draw) -> Option<Request> {
         reads,
         drops,
         copied: None,
+        stretches: Vec::new(),
         effort: Some(Effort {
             worked_ms: 12,
             requests: 3,

@@ -65,6 +65,7 @@ pub(crate) fn facts_of(
             stitches: stitches(&source, output),
             fits: fits(&source, bytes_max as u64),
             told,
+            settled: None,
         });
     }
     Ok(InputFacts {

@@ -19,7 +19,7 @@ use crate::error::MergeError;
 use crate::io::Progress;
 use crate::key_range::KeyRange;
 use crate::key_span::KeySpan;
-use crate::paths::{GroupId, Path, Paths, Stretch, choose_paths};
+use crate::paths::{GroupId, Path, Paths, Stretch, Wanted, choose_paths};
 use crate::plan::Shares;
 use crate::row_time::RowTimes;
 use crate::sort_key::SortKey;
@@ -59,6 +59,13 @@ pub(crate) struct PassPlan {
     kept: (usize, Vec<Vec<Option<Arc<Kept>>>>),
 }
 
+/// What can be known of the paths from footers alone.
+pub(crate) struct AtBest {
+    pub(crate) paths: Paths,
+    /// What statistics say of the keys of each input; empty if rows have no order.
+    pub(crate) told: Vec<SurveyedGroups>,
+}
+
 /// What a stretch brought into an output.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Passed {
@@ -85,15 +92,12 @@ impl Passing<'_> {
             leaves: self.files.iter().map(file_leaves).collect(),
             kept: (0, vec![Vec::new(); self.files.len()]),
         };
-        let wanted = wanted(self.spec, self.group_rows, self.key.is_some());
+        let AtBest { paths, told } = self.at_best()?;
         let Some(key) = self.key else {
-            let facts = self.facts(|_| None)?;
-            plan.paths = choose_paths(&facts, wanted);
+            plan.paths = paths;
             return Ok(plan);
         };
-        let told: Vec<SurveyedGroups> = self.files.iter().map(|file| told(file, key)).collect();
-        let at_best = choose_paths(&self.facts(|input| Some(&told[input]))?, wanted);
-        self.survey(&at_best, key, &mut plan)?;
+        self.survey(&paths, key, &mut plan)?;
         let in_doubt: Vec<SurveyedGroups> = told
             .into_iter()
             .map(|told| SurveyedGroups {
@@ -107,9 +111,30 @@ impl Passing<'_> {
             Some(found) if found.sorted => Some(found),
             _ => Some(&in_doubt[input]),
         };
-        let facts = self.facts(known)?;
-        plan.paths = choose_paths(&facts, wanted);
+        let mut facts = self.facts(known)?;
+        for stretch in paths.0.iter().filter(|stretch| stretch.path == Path::Merge) {
+            let unseen = |id: &&GroupId| plan.surveyed[id.input].is_none();
+            for id in stretch.groups.iter().filter(unseen) {
+                facts[id.input].groups[id.group].settled = Some(stretch.why);
+            }
+        }
+        plan.paths = choose_paths(&facts, self.wanted());
         Ok(plan)
+    }
+
+    /// The paths if all that statistics say of keys holds, and rows are in order wherever they may be. Reads nothing.
+    pub(crate) fn at_best(&self) -> Result<AtBest, MergeError> {
+        let told = self
+            .key
+            .map(|key| self.files.iter().map(move |file| told(file, key)));
+        let told: Vec<SurveyedGroups> = told.into_iter().flatten().collect();
+        let facts = self.facts(|input| told.get(input))?;
+        let paths = choose_paths(&facts, self.wanted());
+        Ok(AtBest { paths, told })
+    }
+
+    fn wanted(&self) -> Wanted {
+        wanted(self.spec, self.group_rows, self.key.is_some())
     }
 
     /// Looks at the keys of all inputs that may go past the merge, on all threads.

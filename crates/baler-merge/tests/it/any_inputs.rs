@@ -289,7 +289,24 @@ fn check(case: &Case) {
         false => assert_eq!(merged.rows().columns(), table(&expected.rows).columns()),
     }
     check_report(&merged.report, &expected, &files, case);
+    check_plan(&merged.report, case);
     check_outputs(&merged, case);
+}
+
+/// What a plan takes for nothing but what it read, the merge does; and it leaves no row out.
+fn check_plan(report: &Report, case: &Case) {
+    let planned = plan_job(&case.inputs(), &case.spec, 1, case.budget).unwrap();
+    let planned = &planned[0].stretches;
+    let rows: u64 = planned.iter().map(|stretch| stretch.rows).sum();
+    assert_eq!(rows, report.rows_in());
+    if planned.iter().all(|stretch| stretch.provided.is_none()) {
+        let planned = planned
+            .iter()
+            .map(|stretch| (stretch.way, stretch.why, stretch.rows));
+        let done = report.stretches.iter();
+        let done = done.map(|stretch| (stretch.way, stretch.why, stretch.rows));
+        assert!(planned.eq(done), "{:?}", report.stretches);
+    }
 }
 
 fn check_report(report: &Report, expected: &Expected, files: &[Vec<Row>], case: &Case) {

@@ -24,6 +24,7 @@ mod random;
 mod ranges;
 mod reads;
 mod schemas;
+mod stretches;
 mod support;
 mod times;
 mod tombstones;

@@ -21,19 +21,9 @@ pub struct CompactArgs {
     #[command(flatten)]
     /// What part of it to work on.
     pub scope: ScopeArgs,
-    /// Jobs to work on at once [default: 1, or 2 with four or more cores]
-    #[arg(long, value_name = "N")]
-    pub workers: Option<usize>,
-    /// Threads for each job [default: the cores, shared by the workers]
-    #[arg(long, value_name = "N")]
-    pub threads: Option<usize>,
-    /// Memory for merging, all workers together: each range takes what it needs of it
-    #[arg(long, value_name = "SIZE", default_value = "512MiB")]
-    pub memory: ByteSize,
-    /// Cut jobs of at least twice this size into ranges of about this size, to be merged apart; never below the size of the
-    /// files to write
-    #[arg(long, value_name = "SIZE", default_value = "1GiB")]
-    pub range_bytes: ByteSize,
+    #[command(flatten)]
+    /// How much of this machine is for it.
+    pub machine: MachineArgs,
     /// Merge in child processes with a limit of memory: a file that kills whoever reads it ends a child, and is set
     /// aside. On Linux
     #[arg(long)]
@@ -50,6 +40,24 @@ pub struct CompactArgs {
     /// Print the result as JSON, and no progress
     #[arg(long)]
     pub json: bool,
+}
+
+/// How much of this machine is for merging.
+#[derive(Debug, Args)]
+pub struct MachineArgs {
+    /// Jobs to work on at once [default: 1, or 2 with four or more cores]
+    #[arg(long, value_name = "N")]
+    pub workers: Option<usize>,
+    /// Threads for each job [default: the cores, shared by the workers]
+    #[arg(long, value_name = "N")]
+    pub threads: Option<usize>,
+    /// Memory for merging, all workers together: each range takes what it needs of it
+    #[arg(long, value_name = "SIZE", default_value = "512MiB")]
+    pub memory: ByteSize,
+    /// Cut jobs of at least twice this size into ranges of about this size, to be merged apart; never below the size of the
+    /// files to write
+    #[arg(long, value_name = "SIZE", default_value = "1GiB")]
+    pub range_bytes: ByteSize,
 }
 
 /// What a plain table is. On a known root, what is not given stays as it was.
@@ -179,6 +187,13 @@ pub struct PlanArgs {
     #[command(flatten)]
     /// What part of it to look at.
     pub scope: ScopeArgs,
+    #[command(flatten)]
+    /// How much of this machine would be for it: the ways of rows depend on it.
+    pub machine: MachineArgs,
+    /// Read the footers of the files of the first N jobs, and say which way each stretch of their rows would go [default: as many
+    /// jobs as have 1000 files]
+    #[arg(long, value_name = "N")]
+    pub look_into: Option<usize>,
     /// Leave files alone that were written less than this ago
     #[arg(long, value_name = "TIME", default_value = "60s", value_parser = humantime::parse_duration)]
     pub settle: Duration,

@@ -15,6 +15,8 @@ Exit codes: 0 done, 1 failed or something is quarantined or changed, 2 wrong usa
 pub(super) const PLAN: &str = "\
 Examples:
   baler plan ./data --sort-by series_id,ts
+  baler plan ./data --look-into 0                        quicker: the footers of no job are read for it
+  baler plan ./data --json | jq .looked_into.stretches   which way the rows of the first jobs would go, and why
   baler plan ./data --json | jq 'select(.job == null)'   the files that would be left alone, with reasons";
 
 pub(super) const STATUS: &str = "\
@@ -105,7 +107,7 @@ Examples:
 pub(super) const RECEIPTS: &str = "\
 Examples:
   baler receipts ./data                          one line a job, youngest first
-  baler receipts ./data 17                       files, digests, drops, attempts and cost of one job
+  baler receipts ./data 17                       files, stretches and their proofs, drops, attempts and cost of one job
   baler receipts s3://bucket/lake --table events --since 24h
   baler receipts http://host:7070 --json | jq '.inputs | length'
 

@@ -15,7 +15,8 @@ pub use cache::CacheArgs;
 #[cfg(feature = "http")]
 pub use chaos::ChaosArgs;
 pub use compact::{
-    CompactArgs, DemoArgs, MergeArgs, PlainArgs, PlanArgs, ReplacedArgs, RewrittenArg, ScopeArgs, VerifyArg,
+    CompactArgs, DemoArgs, MachineArgs, MergeArgs, PlainArgs, PlanArgs, ReplacedArgs, RewrittenArg,
+    ScopeArgs, VerifyArg,
 };
 pub use fleet::{MergingArgs, RescanArgs, RoutingArgs, ServeArgs, WorkerArgs};
 pub use jobs::{CancelArgs, JobsArgs, ReceiptsArgs, UndoArgs};

@@ -12,7 +12,7 @@ use bytesize::ByteSize;
 use serde::Serialize;
 
 use super::{exit_code, print_json};
-use crate::cli::{CacheArgs, CompactArgs, DemoArgs, MergeArgs, PlainArgs, ScopeArgs};
+use crate::cli::{CacheArgs, CompactArgs, DemoArgs, MachineArgs, MergeArgs, PlainArgs, ScopeArgs};
 use crate::demo_data;
 use crate::report::{ProgressView, RunReport, count, seconds};
 use crate::root::Root;
@@ -130,10 +130,12 @@ fn compact_args(args: &DemoArgs) -> CompactArgs {
             ..PlainArgs::default()
         },
         scope: ScopeArgs::default(),
-        workers: None,
-        threads: None,
-        memory: ByteSize::mib(512),
-        range_bytes: ByteSize::gib(1),
+        machine: MachineArgs {
+            workers: None,
+            threads: None,
+            memory: ByteSize::mib(512),
+            range_bytes: ByteSize::gib(1),
+        },
         isolate: false,
         settle: Duration::ZERO,
         lease: Duration::from_secs(60),

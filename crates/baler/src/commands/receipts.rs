@@ -11,7 +11,7 @@ use baler_core::limits::RECEIPTS_KEPT;
 use super::looking::View;
 use super::print_json;
 use crate::cli::ReceiptsArgs;
-use crate::receipts::{Receipt, Wanted};
+use crate::receipts::{Receipt, StretchProof, Wanted};
 use crate::report::{bytes, count, seconds};
 
 /// Runs it.
@@ -71,8 +71,12 @@ fn line(receipt: &Receipt) -> String {
         0 => String::new(),
         rows => format!(" ({} dropped by rule)", count(rows)),
     };
+    let undone = match receipt.undone {
+        Some(at) => format!("; UNDONE {}", time(at.unix_ms)),
+        None => String::new(),
+    };
     format!(
-        "job {}  {}  {place}: {} → {} files, {} → {}, {} rows{dropped}; {} attempt(s), {}",
+        "job {}  {}  {place}: {} → {} files, {} → {}, {} rows{dropped}; {} attempt(s), {}{undone}",
         receipt.job,
         time(receipt.committed.unix_ms),
         receipt.inputs.len(),
@@ -100,6 +104,9 @@ fn effort(receipt: &Receipt) -> String {
 fn print_whole(receipt: &Receipt) {
     println!("{}", line(receipt));
     println!("planned    {} ({})", time(receipt.planned.unix_ms), receipt.why);
+    if receipt.undone.is_some() {
+        println!("undone     its inputs are live again, and its outputs are not");
+    }
     for input in &receipt.inputs {
         let proof = proof(input.rows, input.copied, input.digest);
         println!("in         {}  {}, {proof}", input.path, bytes(input.bytes));
@@ -128,6 +135,9 @@ fn print_whole(receipt: &Receipt) {
             count(range.effort.rows_merged),
             seconds(Duration::from_millis(range.effort.worked_ms))
         );
+        for proved in &range.stretches {
+            println!("  {}", stretch(proved));
+        }
     }
     for tried in &receipt.tried {
         let error = tried.error.as_ref();
@@ -141,6 +151,27 @@ fn print_whole(receipt: &Receipt) {
         Ok(()) => println!("its figures add up"),
         Err(wrong) => println!("WRONG: {wrong}"),
     }
+}
+
+fn stretch(proved: &StretchProof) -> String {
+    let StretchProof { proof, stretch } = proved;
+    let several = match stretch.stretches {
+        1 => String::new(),
+        many => format!(" in {} stretches", count(many)),
+    };
+    let sums = match stretch.dropped == Digest::default() {
+        true if stretch.read == stretch.written => format!("{} on both sides", stretch.read),
+        _ => format!(
+            "{} read, {} written, {} dropped",
+            stretch.read, stretch.written, stretch.dropped
+        ),
+    };
+    format!(
+        "{:<8} {} rows{several}: {}; proved by {proof}, {sums}",
+        stretch.way,
+        count(stretch.rows),
+        stretch.why
+    )
 }
 
 fn proof(rows: u64, copied: u64, digest: Digest) -> String {

@@ -49,7 +49,7 @@ pub enum Word {
         edges: Vec<Vec<u8>>,
     },
     /// Its range is merged and durable.
-    Finish(Finish),
+    Finish(Box<Finish>),
     /// The outputs of its job are under their final names.
     Publish {
         /// The job.
@@ -74,7 +74,7 @@ impl From<Word> for Request {
     fn from(word: Word) -> Self {
         match word {
             Word::Cut { attempt, edges } => Self::CutJob { attempt, edges },
-            Word::Finish(finish) => Self::Finish(finish),
+            Word::Finish(finish) => Self::Finish(*finish),
             Word::Publish {
                 job,
                 token,

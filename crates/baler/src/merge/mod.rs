@@ -25,6 +25,7 @@ use std::sync::Arc;
 use baler_core::file::{Digest, KeyRange};
 use baler_core::job::{Copied, Dropped, InputRead, Job, Span};
 use baler_core::request::{Formats, Scope};
+use baler_core::stretch::Stretch;
 use baler_core::time::TimeRange;
 
 use crate::depot::{Input, Output, Scratch};
@@ -134,6 +135,8 @@ pub struct Merged {
     pub copied: Option<Copied>,
     /// How rows got into the outputs.
     pub ways: Ways,
+    /// The same, stretch by stretch in the order of the outputs; empty where there is one way only.
+    pub stretches: Vec<Stretch>,
 }
 
 /// How many rows went which way.

@@ -7,6 +7,8 @@ use baler_core::file::Digest;
 use baler_core::job::{Copied, Dropped, InputRead, Job};
 use baler_core::positions::Positions;
 use baler_core::table::MergeSpec;
+#[cfg(feature = "cli")]
+use baler_core::table::Verify;
 use baler_journal::host;
 use baler_merge::{Budget, MergeError, OutputSink, Progress, Report, Unwatched};
 
@@ -17,6 +19,25 @@ use crate::spec;
 /// Merges Parquet files.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ParquetMerge;
+
+impl ParquetMerge {
+    /// Which way the rows of a job would go if it were cut into so many ranges, and each were merged with so much of a machine. Reads
+    /// footers; blocks.
+    #[cfg(feature = "cli")]
+    pub(crate) fn foresee(
+        job: &Job,
+        inputs: &[Arc<dyn Input>],
+        ranges: usize,
+        budget: Budget,
+    ) -> Result<Vec<baler_merge::PlannedRange>, MergeFault> {
+        let spec = baler_merge::MergeSpec {
+            decode_all: job.merge.verify == Verify::Reread,
+            ..spec::for_engine(job)
+        };
+        let inputs = for_engine(inputs);
+        Ok(in_turn(|| baler_merge::plan_job(&inputs, &spec, ranges, budget))?)
+    }
+}
 
 impl Merge for ParquetMerge {
     fn format(&self) -> &str {
@@ -174,5 +195,6 @@ fn merged(report: &Report) -> Merged {
             stitched: report.ways.stitched,
             merged: report.ways.merged,
         },
+        stretches: report.stretches.iter().map(spec::stretch_of).collect(),
     }
 }

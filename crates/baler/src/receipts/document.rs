@@ -8,6 +8,7 @@ use baler_core::ids::{JobId, JournalId, RangeId, Sequence};
 use baler_core::job::{Copied, Dropped, Finished, Job, Output, Span};
 use baler_core::receipt::{Committed, Effort, Tried};
 use baler_core::state::State;
+use baler_core::stretch::{Proof, Stretch};
 use baler_core::table::RowHash;
 use serde::{Deserialize, Serialize};
 
@@ -58,6 +59,9 @@ pub struct Receipt {
     pub effort: Effort,
     /// The price of the requests by the store's list, in US dollars.
     pub price_usd: f64,
+    /// When the job was undone, if it was. Added by whoever reads the receipt: it was written before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub undone: Option<Moment>,
 }
 
 /// A place in the journal, and the store's time of it.
@@ -142,9 +146,23 @@ pub struct RangeProof {
     /// The sums of the pages' seals, where pages were copied.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seals: Option<Copied>,
+    /// The same, stretch by stretch in the order of the outputs. Empty in receipts from before there were any, and where the
+    /// table's format says nothing of it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub stretches: Vec<StretchProof>,
     /// What it took.
     #[serde(default)]
     pub effort: Effort,
+}
+
+/// Rows that all went one way for one reason, and how they were proved.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StretchProof {
+    /// `rows`: by digests; `bytes`: by checksums of pages.
+    pub proof: Proof,
+    /// What the sums are taken of, and what they are.
+    #[serde(flatten)]
+    pub stretch: Stretch,
 }
 
 /// An attempt that ended.
@@ -163,14 +181,21 @@ pub struct Attempted {
     pub error: Option<String>,
 }
 
+impl Moment {
+    /// When an entry was written, as far as a state knows.
+    pub(super) fn of(state: &State, entry: Sequence) -> Self {
+        Self {
+            entry,
+            unix_ms: state.began(entry).unwrap_or(state.time).unix_ms,
+        }
+    }
+}
+
 impl Receipt {
     /// Of a job that the state remembers; `root` says what requests cost there.
     pub fn of(state: &State, root: &Depot, committed: &Committed) -> Self {
         let job = &committed.job;
-        let moment = |entry| Moment {
-            entry,
-            unix_ms: state.began(entry).unwrap_or(state.time).unix_ms,
-        };
+        let moment = |entry| Moment::of(state, entry);
         let effort = with_publishing(state, root, committed);
         Self {
             receipt: VERSION,
@@ -190,6 +215,7 @@ impl Receipt {
             tried: tried(job),
             effort,
             price_usd: effort.price_nano_usd as f64 / 1e9,
+            undone: None,
         }
     }
 
@@ -286,10 +312,18 @@ fn ranges(job: &Job) -> Vec<RangeProof> {
             written: finished.outputs.iter().map(|output| output.digest).sum(),
             dropped: finished.drops.iter().map(|drop| drop.digest).sum(),
             seals: finished.copied,
+            stretches: finished.stretches.iter().cloned().map(proved).collect(),
             effort: finished.effort.unwrap_or_default(),
         }
     };
     finished.map(proof).collect()
+}
+
+fn proved(stretch: Stretch) -> StretchProof {
+    StretchProof {
+        proof: stretch.way.proof(),
+        stretch,
+    }
 }
 
 fn tried(job: &Job) -> Vec<Attempted> {

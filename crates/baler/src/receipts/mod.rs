@@ -5,6 +5,7 @@
 //!  JobCommitted ─▶ state.committed ─▶ write_due ─▶ _baler/receipts/<journal>/<job>-<table>.json
 //!                        ▲                 │
 //!                        └─ ReceiptsWritten ┘        delete_old: the oldest, and those of dropped tables
+//!  JobUndone ──▶ mark_undone ─▶ _baler/receipts/<journal>/<job>-<table>.undone
 //! ```
 
 mod document;
@@ -13,9 +14,13 @@ mod hook;
 mod keeping;
 mod proof;
 mod reading;
+mod undone;
 mod writing;
 
-pub use document::{Attempted, Moment, RangeProof, Receipt, ReceiptInput, ReceiptOutput, VERSION};
+pub use document::{
+    Attempted, Moment, RangeProof, Receipt, ReceiptInput, ReceiptOutput, StretchProof, VERSION,
+};
 pub use keeping::keep_writing;
 pub use reading::{Receipts, Wanted};
+pub use undone::mark_undone;
 pub use writing::{delete_old, write_due};

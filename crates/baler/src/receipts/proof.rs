@@ -2,8 +2,9 @@
 //! do so again, with nothing but the receipt.
 
 use baler_core::file::Digest;
+use baler_core::stretch::Proof;
 
-use super::Receipt;
+use super::{RangeProof, Receipt};
 
 impl Receipt {
     /// Rows and digests that went in are those that came out or were dropped by a rule. Says what is wrong in words.
@@ -29,6 +30,36 @@ impl Receipt {
         if taken != put || put != sealed || seals.into_iter().any(|seal| seal.read != seal.written) {
             return Err("the pages that it copied are not those that it wrote".to_owned());
         }
-        Ok(())
+        self.ranges.iter().try_for_each(RangeProof::check)
+    }
+}
+
+impl RangeProof {
+    /// Its stretches are what it says of itself as a whole, and each balances alone.
+    fn check(&self) -> Result<(), String> {
+        if self.stretches.is_empty() {
+            return Ok(());
+        }
+        let proved_by = |proof| {
+            let proved = self
+                .stretches
+                .iter()
+                .filter(move |stretch| stretch.proof == proof);
+            proved.map(|proved| &proved.stretch)
+        };
+        let rows = |proof| -> u128 { proved_by(proof).map(|stretch| u128::from(stretch.rows)).sum() };
+        let read = |proof| -> Digest { proved_by(proof).map(|stretch| stretch.read).sum() };
+        let seals = self.seals.map_or(Digest::default(), |seals| seals.read);
+        let balance = self.stretches.iter().all(|proved| proved.stretch.balances());
+        let whole = rows(Proof::Rows) == u128::from(self.rows)
+            && rows(Proof::Bytes) == u128::from(self.bytes)
+            && (read(Proof::Rows), read(Proof::Bytes)) == (self.read, seals);
+        match balance && whole {
+            true => Ok(()),
+            false => Err(format!(
+                "the stretches of range {} do not add up to it",
+                self.range
+            )),
+        }
     }
 }

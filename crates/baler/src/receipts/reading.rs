@@ -1,5 +1,6 @@
 //! Finds and reads receipts.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -9,8 +10,10 @@ use baler_core::names;
 use baler_core::time::StoreTime;
 use baler_journal::store::{ObjectMeta, Store, StoreError};
 use futures::{StreamExt, TryStreamExt, stream};
+use serde::de::DeserializeOwned;
 
-use super::Receipt;
+use super::undone::{self, UndoneMark};
+use super::{Moment, Receipt};
 use crate::root::Root;
 
 /// Receipts that one look reads at most: the youngest.
@@ -34,6 +37,8 @@ pub struct Receipts {
     store: Arc<dyn Store>,
     folder: String,
     now: StoreTime,
+    /// The last undone jobs, as the state remembers.
+    undone: BTreeMap<JobId, Moment>,
 }
 
 impl Receipts {
@@ -43,21 +48,33 @@ impl Receipts {
             store: root.site.root.journal_store()?,
             folder: names::receipts_folder(root.journal()?),
             now: root.now(),
+            undone: undone::remembered(&root.replica.state()),
         })
     }
 
     /// The receipt of a job; `None` if there is none.
     pub async fn get(&self, job: JobId) -> Result<Option<Receipt>> {
         let prefix = format!("{}/{}", self.folder, names::receipt_of(job));
-        // Nothing comes between what a name begins with and the name.
         let mut listed = self.store.list(&self.folder, &prefix);
+        let mut receipt = None;
         while let Some(meta) = listed.next().await {
             let meta = meta?;
-            if meta.path.starts_with(&prefix) {
-                return Ok(Some(self.read(&meta.path).await?));
+            // Nothing comes between what a name begins with and the name.
+            if meta.path.starts_with(&prefix) && self.parse(&meta).is_some() {
+                receipt = Some(self.read(&meta.path).await?);
+                break;
             }
         }
-        Ok(None)
+        if let Some(receipt) = &mut receipt {
+            let table = TableName::from(receipt.table.as_str());
+            let mark = format!("{}/{}", self.folder, names::undone_mark(job, &table));
+            match self.store.head(&mark).await {
+                Ok(_) => self.mark(receipt, &mark).await?,
+                Err(StoreError::NotFound { .. }) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok(receipt.map(|receipt| self.with_memory(receipt)))
     }
 
     /// The receipt of a job of this table; `None` if there is none. One read, and no listing.
@@ -72,11 +89,13 @@ impl Receipts {
 
     /// The receipts that are wanted, youngest first, and how many more there are.
     pub async fn find(&self, wanted: &Wanted) -> Result<(Vec<Receipt>, usize)> {
-        let mut found = Vec::new();
+        let (mut found, mut marks) = (Vec::new(), BTreeMap::new());
         let mut listed = self.store.list(&self.folder, "");
         while let Some(meta) = listed.next().await {
             let meta = meta?;
-            if let Some((job, table)) = self.parse(&meta)
+            if let Some((job, _)) = self.below(&meta).and_then(names::parse_undone_mark) {
+                marks.insert(job, meta.path);
+            } else if let Some((job, table)) = self.parse(&meta)
                 && self.is_wanted(wanted, &table, &meta)
             {
                 found.push((job, meta.path));
@@ -85,7 +104,14 @@ impl Receipts {
         found.sort_unstable_by(|a, b| b.cmp(a));
         let more = found.len().saturating_sub(READ_MAX);
         found.truncate(READ_MAX);
-        let reads = stream::iter(found).map(|(_, path)| async move { self.read(&path).await });
+        let marks = &marks;
+        let reads = stream::iter(found).map(|(job, path)| async move {
+            let mut receipt = self.read(&path).await?;
+            if let Some(mark) = marks.get(&job) {
+                self.mark(&mut receipt, mark).await?;
+            }
+            Ok::<Receipt, anyhow::Error>(self.with_memory(receipt))
+        });
         let receipts = reads.buffered(READS_AT_ONCE).try_collect().await?;
         Ok((receipts, more))
     }
@@ -99,11 +125,33 @@ impl Receipts {
     }
 
     fn parse(&self, meta: &ObjectMeta) -> Option<(JobId, TableName)> {
-        let below = meta.path.strip_prefix(&self.folder)?.strip_prefix('/')?;
-        names::parse_receipt(below)
+        names::parse_receipt(self.below(meta)?)
+    }
+
+    fn below<'m>(&self, meta: &'m ObjectMeta) -> Option<&'m str> {
+        meta.path.strip_prefix(&self.folder)?.strip_prefix('/')
+    }
+
+    /// Says in a receipt what a mark beside it says.
+    async fn mark(&self, receipt: &mut Receipt, path: &str) -> Result<()> {
+        let mark: UndoneMark = self.read_as(path).await?;
+        receipt.undone = Some(mark.at);
+        Ok(())
+    }
+
+    /// A job that was undone just now may not be marked yet.
+    fn with_memory(&self, receipt: Receipt) -> Receipt {
+        Receipt {
+            undone: receipt.undone.or_else(|| self.undone.get(&receipt.job).copied()),
+            ..receipt
+        }
     }
 
     async fn read(&self, path: &str) -> Result<Receipt> {
+        self.read_as(path).await
+    }
+
+    async fn read_as<T: DeserializeOwned>(&self, path: &str) -> Result<T> {
         let (_, bytes) = self.store.get(path).await?.whole()?;
         serde_json::from_slice(&bytes).with_context(|| {
             format!("{path} is damaged, or of a newer version of Baler: nothing else depends on it")

@@ -12,7 +12,7 @@ use baler_journal::store::{Store, StoreError};
 use bytes::Bytes;
 use futures::{StreamExt, stream};
 
-use super::Receipt;
+use super::{Receipt, undone};
 use crate::root::Root;
 
 /// Receipts under way at once.
@@ -37,6 +37,7 @@ pub(super) async fn write_those(root: &Root, chosen: impl Fn(JobId) -> bool) -> 
     #[cfg(debug_assertions)]
     super::hook::die_before_receipts();
     let state = root.replica.state();
+    undone::mark_remembered(root).await?;
     let (store, folder) = (
         root.site.root.journal_store()?,
         names::receipts_folder(root.journal()?),
@@ -104,7 +105,9 @@ pub async fn delete_old(root: &Root) -> Result<u64> {
     while let Some(meta) = listed.next().await {
         let meta = meta?;
         let below = meta.path.strip_prefix(&folder);
-        let name = below.and_then(|below| names::parse_receipt(below.strip_prefix('/')?));
+        let name = below.and_then(|below| below.strip_prefix('/'));
+        let name =
+            name.and_then(|name| names::parse_receipt(name).or_else(|| names::parse_undone_mark(name)));
         if name.is_some_and(|(job, table)| job < old.retired || dropped.contains(&table)) {
             store.delete(&meta.path).await?;
             deleted += 1;

@@ -5,11 +5,8 @@ use std::time::Duration;
 use baler_core::ids::TableName;
 use globset::{GlobBuilder, GlobMatcher};
 
-use super::{
-    FolderFilter, MEMORY_BYTES_MIN, Merging, RANGE_BYTES_MIN, RunSettings, ScopeSettings, Usage, check_lease,
-    refuse_zero,
-};
-use crate::cli::{CompactArgs, MergingArgs, PlanArgs, ScopeArgs};
+use super::{FolderFilter, Merging, RunSettings, ScopeSettings, Usage, check_lease, refuse_zero};
+use crate::cli::{CompactArgs, MachineArgs, MergingArgs, PlanArgs, ScopeArgs};
 
 impl RunSettings {
     /// Checks what was typed.
@@ -19,12 +16,7 @@ impl RunSettings {
             threads,
             memory_bytes,
             range_bytes,
-        } = Merging::new(
-            args.workers,
-            args.threads,
-            args.memory.as_u64(),
-            args.range_bytes.as_u64(),
-        )?;
+        } = Merging::on(&args.machine)?;
         check_lease(args.lease)?;
         let scope = ScopeSettings::check(&args.scope)?;
         Ok(Self {
@@ -41,13 +33,19 @@ impl RunSettings {
 
     /// For a dry run, which merges nothing.
     pub fn for_plan(args: &PlanArgs) -> Result<Self, Usage> {
+        let Merging {
+            workers,
+            threads,
+            memory_bytes,
+            range_bytes,
+        } = Merging::on(&args.machine)?;
         let scope = ScopeSettings::check(&args.scope)?;
         let lease = Duration::from_secs(60);
         Ok(Self {
-            workers: 1,
-            threads: 1,
-            memory_bytes: MEMORY_BYTES_MIN,
-            range_bytes: RANGE_BYTES_MIN,
+            workers,
+            threads,
+            memory_bytes,
+            range_bytes,
             settle: args.settle,
             lease,
             scope,
@@ -57,6 +55,15 @@ impl RunSettings {
 }
 
 impl Merging {
+    fn on(args: &MachineArgs) -> Result<Self, Usage> {
+        Self::new(
+            args.workers,
+            args.threads,
+            args.memory.as_u64(),
+            args.range_bytes.as_u64(),
+        )
+    }
+
     pub(super) fn check(args: &MergingArgs) -> Result<Self, Usage> {
         Self::new(
             args.workers,

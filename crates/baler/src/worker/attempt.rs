@@ -99,7 +99,7 @@ impl Attempt {
     /// Has a large job cut, so that others can help; then this attempt is at its first range. Whatever ends the look at
     /// the inputs would end the merge too.
     async fn cut_if_large(&mut self) -> Result<Option<MergeEnd>, DeskError> {
-        let ranges = cutting::ranges_wanted(self.grant(), self.hands.range_bytes);
+        let ranges = cutting::ranges_wanted(&self.grant().job, self.hands.range_bytes);
         if ranges < 2 {
             return Ok(None);
         }
@@ -211,7 +211,7 @@ impl Attempt {
             MergeEnd::Merged { finished, inputs_now } => {
                 Step::OutputsWritten.reached();
                 let outputs = keys_of(&self.hands.site.root, &finished);
-                let outcome = self.finish(finished, inputs_now).await?;
+                let outcome = self.finish(*finished, inputs_now).await?;
                 if let (Outcome::Committed(_), Some(cache)) = (&outcome, &self.hands.site.cache) {
                     cache.enter(self.spools.clone(), outputs);
                 }
@@ -261,7 +261,7 @@ impl Attempt {
 
     /// Publishing goes on in the same slot.
     async fn tell_finished(&self, finish: Finish) -> Result<Reply, DeskError> {
-        let word = Word::Finish(finish);
+        let word = Word::Finish(Box::new(finish));
         match self.assignment.catalog.publishes() {
             true => self.hands.desk.tell(word).await,
             false => self.hands.tell_last(word, &self.memory).await,

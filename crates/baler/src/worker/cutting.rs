@@ -3,16 +3,15 @@
 
 use std::sync::Arc;
 
+use baler_core::job::Job;
 use baler_core::limits::{EDGE_BYTES_MAX, RANGES_MAX};
-use baler_core::request::Grant;
 use baler_journal::host;
 
 use super::engine::{self, MergeEnd, Order};
 
-/// How many ranges a job should have that was just granted. A range makes at least one whole file: smaller ones would
+/// How many ranges a job should have. A range makes at least one whole file: smaller ones would
 /// only have to be merged again. What may kill whoever looks at it is not looked at here.
-pub(super) fn ranges_wanted(grant: &Grant, range_bytes: u64) -> usize {
-    let job = &grant.job;
+pub(crate) fn ranges_wanted(job: &Job, range_bytes: u64) -> usize {
     if job.ranges.len() != 1 || job.ranges[0].alone {
         return 1;
     }

@@ -9,6 +9,7 @@ use baler_core::file::{File, FilePath, Identity};
 use baler_core::ids::{JournalId, RangeId};
 use baler_core::job::{Finished, Output, Range};
 use baler_core::request::Grant;
+use baler_core::stretch;
 use baler_core::table::Catalog;
 use baler_journal::host::{self, Broken};
 use futures::{StreamExt, TryStreamExt, stream};
@@ -70,7 +71,7 @@ impl Order {
 pub(super) enum MergeEnd {
     /// Everything is written and durable; and this is what a look at each input said afterwards, if one was taken.
     Merged {
-        finished: Finished,
+        finished: Box<Finished>,
         inputs_now: Option<Vec<Option<Identity>>>,
     },
     /// It was asked to stop.
@@ -178,7 +179,7 @@ async fn after_merge(order: &Arc<Order>, merged: Merged, meter: &Meter) -> Merge
     };
     match inputs_now {
         Ok(inputs_now) => MergeEnd::Merged {
-            finished: finished(order, merged),
+            finished: Box::new(finished(order, merged)),
             inputs_now,
         },
         Err(ending) => ending,
@@ -299,6 +300,7 @@ fn finished(order: &Order, merged: Merged) -> Finished {
         reads: merged.reads,
         drops: merged.drops,
         copied: merged.copied,
+        stretches: stretch::bounded(merged.stretches),
         effort: Some(effort),
     }
 }

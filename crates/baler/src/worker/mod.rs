@@ -18,6 +18,9 @@ mod rereading;
 mod slots;
 mod tally;
 
+#[cfg(feature = "cli")]
+pub(crate) use cutting::ranges_wanted;
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;

@@ -31,7 +31,9 @@ mod memory;
 mod model;
 mod native;
 mod odd_files;
+mod receipts;
 mod refusals;
 #[cfg(feature = "cloud")]
 mod stores;
 mod takeover;
+mod ways;

@@ -299,6 +299,7 @@ pub(super) fn finished(job: &Job, attempt: &Attempt) -> Finished {
         reads,
         drops: Vec::new(),
         copied: None,
+        stretches: Vec::new(),
         effort: None,
     }
 }

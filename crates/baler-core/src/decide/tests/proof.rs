@@ -6,7 +6,9 @@ use crate::event::Event;
 use crate::file::Digest;
 use crate::ids::{JobId, RangeId};
 use crate::job::{Copied, Dropped, Finished, InputRead};
+use crate::limits::{REASON_CHARS_MAX, STRETCHES_MAX};
 use crate::request::{Finish, Request};
+use crate::stretch::{Stretch, Way};
 use crate::table::{Catalog, MergeSpec, Rule, TableSpec};
 
 fn merging(table: &str) -> Story {
@@ -134,6 +136,81 @@ fn proof_refuses_copied_rows_that_are_lost_doubled_or_other_pages() {
         }),
         "declared",
     );
+}
+
+/// The first input copied, the others merged, and both said so.
+fn in_stretches(f: &mut Finished) {
+    copying(f);
+    let merged = f.reads[1..].iter();
+    let digest = f.outputs[0].digest;
+    f.stretches = vec![
+        stretch(Way::Copied, f.reads[0].rows, Digest(11)),
+        stretch(Way::Merged, merged.map(|read| read.rows).sum(), digest),
+    ];
+}
+
+fn stretch(way: Way, rows: u64, sum: Digest) -> Stretch {
+    Stretch {
+        way,
+        why: "because".into(),
+        stretches: 1,
+        rows,
+        read: sum,
+        written: sum,
+        dropped: Digest(0),
+    }
+}
+
+/// Trap: a receipt that says of stretches what is true of their sum only.
+#[test]
+fn proof_refuses_stretches_that_do_not_balance_or_are_not_the_range() {
+    let story = offered(NATIVE, in_stretches).go_on();
+    assert_eq!(story.table(NATIVE).files.len(), 1);
+    let twisted = |twist: fn(&mut Vec<Stretch>)| {
+        move |f: &mut Finished| {
+            in_stretches(f);
+            twist(&mut f.stretches);
+        }
+    };
+    let unbalanced = twisted(|of| {
+        let written = of[0].written;
+        of[0].written = of[1].written;
+        of[1].written = written;
+    });
+    refused(unbalanced, "is not what was read of it");
+    refused(twisted(|of| of[1].rows += 1), "not all of its rows");
+    refused(twisted(|of| drop(of.pop())), "not all of its rows");
+    let other = twisted(|of| {
+        of[0].read = Digest(12);
+        of[0].written = Digest(12);
+    });
+    refused(other, "are not what was read of it");
+}
+
+/// What is kept of a job for its receipt is bounded, however a merge went.
+#[test]
+fn more_stretches_than_are_told_apart_become_a_sum_for_each_way() {
+    let many = |f: &mut Finished| {
+        in_stretches(f);
+        let nothing = stretch(Way::Merged, 0, Digest(0));
+        let merged = Stretch {
+            why: "w".repeat(2 * REASON_CHARS_MAX).into(),
+            ..nothing
+        };
+        for _ in 0..STRETCHES_MAX {
+            f.stretches.push(merged.clone());
+        }
+    };
+    let story = offered(NATIVE, many).go_on();
+    let kept = &story.state.committed[&JobId(0)].job;
+    let (_, finished) = kept.finished().next().unwrap();
+    let [copied, merged] = &finished.stretches[..] else {
+        panic!("{:?}", finished.stretches)
+    };
+    assert_eq!((copied.way, copied.stretches), (Way::Copied, 1));
+    assert_eq!(merged.stretches, 1 + STRETCHES_MAX as u64);
+    assert_eq!(merged.read, finished.outputs[0].digest);
+    assert_eq!(&*merged.why, "for several reasons");
 }
 
 #[test]

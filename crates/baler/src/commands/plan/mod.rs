@@ -1,5 +1,6 @@
 //! `baler plan`: what `compact` would do, and why each file was chosen or not. Nothing is written.
 
+mod looking;
 mod print;
 mod ways;
 
@@ -24,6 +25,7 @@ use crate::report::{Cost, ProgressView};
 use crate::root::{self, Root, machine_now, plain_table, pretend};
 use crate::settings::{RunSettings, TableSettings};
 use crate::site::Site;
+use looking::{ChosenJob, LookedInto, look_into};
 use ways::Way;
 
 /// A line of the plan: a file, and what would become of it.
@@ -65,13 +67,15 @@ struct PlanSummary {
     jobs: usize,
     files_chosen: u64,
     bytes_to_read: u64,
-    /// Those among them that need not be decoded.
+    /// Those among them that need not be decoded, as far as can be told.
     bytes_copied: u64,
     files_left_alone: u64,
     files_waiting: u64,
     files_quarantined: u64,
     /// Files of native tables whose rows are all past the retention.
     files_expired: u64,
+    /// Which way the rows of the first jobs would go, stretch by stretch.
+    looked_into: LookedInto,
     /// What doing it would ask of stores, listing and footers included.
     cost: Cost,
     /// Ages are judged by this machine's clock, so this is an estimate.
@@ -87,9 +91,33 @@ impl PlanSummary {
             }
             None => self.files_left_alone += 1,
         }
-        if file.way == Some(Way::Pages) {
-            self.bytes_copied += file.bytes;
+    }
+}
+
+/// A plan, before anybody looked into its jobs.
+#[derive(Default)]
+struct Plan {
+    files: Vec<PlannedFile>,
+    jobs: Vec<ChosenJob>,
+    summary: PlanSummary,
+}
+
+impl Plan {
+    /// What footers say counts for more than what the bounds of keys let expect.
+    fn take(&mut self, mut looked: LookedInto) {
+        let ways = std::mem::take(&mut looked.ways);
+        let mut copied = looked.bytes_copied();
+        for file in &mut self.files {
+            let Some(job) = file.job else { continue };
+            let told = ways.get(&(job, file.path.clone()));
+            if let Some(way) = told {
+                file.way = Some(*way);
+            } else if file.way == Some(Way::Pages) {
+                copied += file.bytes;
+            }
         }
+        self.summary.bytes_copied = copied;
+        self.summary.looked_into = looked;
     }
 }
 
@@ -114,7 +142,13 @@ pub async fn run(args: &PlanArgs) -> Result<ExitCode> {
     };
     progress.end();
     let tables = root::tables(&state, settings.scope.table.as_ref())?;
-    let (files, mut summary) = plan(&tables, &findings, &settings, native);
+    let mut plan = plan(&tables, &findings, &settings, native);
+    state.time = state.time.max(machine_now());
+    let looked = look_into(&site, &state, &plan.jobs, &settings, args.look_into).await;
+    plan.take(looked);
+    let Plan {
+        files, mut summary, ..
+    } = plan;
     summary.files_expired = expired;
     let looked = Looked {
         listed: findings.listed,
@@ -183,14 +217,8 @@ async fn pretend_to_adopt(
     findings
 }
 
-fn plan(
-    tables: &[(TableName, Table)],
-    findings: &Findings,
-    settings: &RunSettings,
-    native: bool,
-) -> (Vec<PlannedFile>, PlanSummary) {
-    let mut files = Vec::new();
-    let mut summary = PlanSummary {
+fn plan(tables: &[(TableName, Table)], findings: &Findings, settings: &RunSettings, native: bool) -> Plan {
+    let summary = PlanSummary {
         files_waiting: findings.waiting,
         files_quarantined: tables
             .iter()
@@ -199,28 +227,33 @@ fn plan(
         estimate: true,
         ..PlanSummary::default()
     };
+    let mut plan = Plan {
+        summary,
+        ..Plan::default()
+    };
     let mut bytes_left = settings.scope.bytes_max.unwrap_or(u64::MAX);
     for (name, table) in tables {
-        let first = files.len();
+        let first = plan.files.len();
         let covered = |partition: &&Partition| settings.scope.covers(partition.as_str());
         let partitions: BTreeSet<&Partition> = table.agenda.all().filter(covered).collect();
         for partition in partitions {
-            plan_partition(table, partition, &mut bytes_left, &mut files, &mut summary);
+            plan_partition(name, table, partition, &mut bytes_left, &mut plan);
         }
-        files.extend(put_off(table, settings, &mut summary));
-        for file in &mut files[first..] {
+        let put_off = put_off(table, settings, &mut plan.summary);
+        plan.files.extend(put_off);
+        for file in &mut plan.files[first..] {
             file.table = native.then(|| name.to_string());
         }
     }
-    (files, summary)
+    plan
 }
 
 fn plan_partition(
+    name: &TableName,
     table: &Table,
     partition: &Partition,
     bytes_left: &mut u64,
-    files: &mut Vec<PlannedFile>,
-    summary: &mut PlanSummary,
+    plan: &mut Plan,
 ) {
     let view = table.view(partition, machine_now());
     let choice = planner::choose(&table.spec, &view);
@@ -241,20 +274,29 @@ fn plan_partition(
         .iter()
         .map(|job| ways::of_inputs(inputs(job), &table.spec.merge))
         .collect();
-    let first = summary.jobs;
-    summary.jobs += within_bound.iter().filter(|fits| **fits).count();
+    // Those beyond the bound have no number.
+    let mut numbers = BTreeMap::new();
+    for (at, proposal) in choice.jobs.iter().enumerate().filter(|(at, _)| within_bound[*at]) {
+        plan.jobs.push(ChosenJob {
+            table: name.clone(),
+            partition: partition.clone(),
+            proposal: proposal.clone(),
+        });
+        numbers.insert(at, plan.jobs.len());
+    }
+    plan.summary.jobs = plan.jobs.len();
     for (file, verdict) in view.files.iter().zip(&choice.verdicts) {
         let planned = match verdict {
             Verdict::Chosen { job } if within_bound[*job] => PlannedFile {
-                job: Some(first + job + 1),
+                job: numbers.get(job).copied(),
                 way: ways[*job].get(&file.path).copied(),
                 ..PlannedFile::left_alone(file, choice.jobs[*job].why.to_string())
             },
             Verdict::Chosen { .. } => PlannedFile::left_alone(file, "beyond --max-bytes".to_owned()),
             other => PlannedFile::left_alone(file, other.to_string()),
         };
-        summary.count(&planned);
-        files.push(planned);
+        plan.summary.count(&planned);
+        plan.files.push(planned);
     }
 }
 

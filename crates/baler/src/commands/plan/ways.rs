@@ -1,5 +1,5 @@
 //! How the files of a job would get into its output: as pages, or row by row. Told from the bounds of their keys alone, so it is
-//! an estimate; the merge looks at row groups, and at the keys in them.
+//! an estimate, for jobs that are not looked into; what reads their footers is `looking`.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -16,6 +16,8 @@ pub(super) enum Way {
     Pages,
     /// It overlaps something, or a rule looks at every row: rows are merged.
     Rows,
+    /// Some of its row groups go one way, some the other.
+    Both,
 }
 
 impl fmt::Display for Way {
@@ -23,6 +25,7 @@ impl fmt::Display for Way {
         f.write_str(match self {
             Self::Pages => "pages copied",
             Self::Rows => "rows merged",
+            Self::Both => "some pages copied, other rows merged",
         })
     }
 }

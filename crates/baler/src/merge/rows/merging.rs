@@ -147,6 +147,7 @@ impl Merge for RowMerge {
             reads,
             drops,
             copied: None,
+            stretches: Vec::new(),
             ways: Ways {
                 merged: seen,
                 ..Ways::default()

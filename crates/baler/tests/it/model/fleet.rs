@@ -298,7 +298,9 @@ impl Works for Hands {
             }
             let begun = Instant::now();
             let finish = work::finish(&assignment, desk.journal());
-            let (reply, assignments) = desk.tell_and_ask(Word::Finish(finish), memory.room()).await?;
+            let (reply, assignments) = desk
+                .tell_and_ask(Word::Finish(Box::new(finish)), memory.room())
+                .await?;
             for assignment in assignments {
                 let memory = memory.part(assignment.grant.memory_bytes);
                 let handed = Handed { assignment, memory };

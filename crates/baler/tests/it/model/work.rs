@@ -173,6 +173,7 @@ pub(super) fn finish(assignment: &Assignment, journal: JournalId) -> Finish {
             reads,
             drops: Vec::new(),
             copied: None,
+            stretches: Vec::new(),
             effort: None,
         },
         inputs_now: None,

@@ -91,6 +91,14 @@ async fn every_command_knows_the_root(place: Place) {
     let plan = place.baler(&["plan", &root, "--settle", "0s", "--json"]);
     assert_ok(&place, &plan);
     assert_eq!((plan.number("jobs"), plan.number("files_chosen")), (1, 6));
+    let looked = &plan.json()["looked_into"];
+    let requests = if place.name == "directory" { 0 } else { 6 };
+    assert_eq!(
+        (looked["footers"].as_u64(), looked["requests"].as_u64()),
+        (Some(6), Some(requests)),
+        "{}: one request for each footer: {plan:?}",
+        place.name
+    );
     assert!(
         place.names("data/_baler").await.is_empty(),
         "{}: a plan wrote something",

@@ -169,6 +169,7 @@ impl World {
                 .collect(),
             drops: vec![],
             copied: None,
+            stretches: vec![],
             effort: None,
         });
         Ok(())
