@@ -24,6 +24,8 @@ pub enum Fault {
     ShortRead,
     /// A bit of a body is flipped.
     DamagedRead,
+    /// Another stretch of an object comes than the one that was asked for.
+    WrongRange,
     /// A listing lacks what is new, and shows what is gone.
     StaleList,
     /// A step of an upload in parts fails.
@@ -54,7 +56,7 @@ pub enum Fault {
 
 impl Fault {
     /// Every kind.
-    pub const ALL: [Self; 21] = [
+    pub const ALL: [Self; 22] = [
         Self::Slow,
         Self::FailBefore,
         Self::ApplyThenFail,
@@ -63,6 +65,7 @@ impl Fault {
         Self::Storm,
         Self::ShortRead,
         Self::DamagedRead,
+        Self::WrongRange,
         Self::StaleList,
         Self::Multipart,
         Self::Crash,
@@ -89,6 +92,7 @@ impl Fault {
             Self::Storm => "storm",
             Self::ShortRead => "short-read",
             Self::DamagedRead => "damaged-read",
+            Self::WrongRange => "wrong-range",
             Self::StaleList => "stale-list",
             Self::Multipart => "multipart",
             Self::Crash => "crash",

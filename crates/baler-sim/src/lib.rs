@@ -38,6 +38,7 @@ mod operators;
 mod outsiders;
 mod readers;
 mod rows;
+mod tiny;
 mod work;
 
 mod checkers;

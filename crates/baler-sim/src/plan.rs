@@ -14,6 +14,7 @@ use crate::checkers::clocks::only_clocks;
 use crate::dice::Dice;
 use crate::faults::Mix;
 use crate::rows;
+use crate::tiny::Manner;
 use crate::work::INBOX;
 
 /// The one table.
@@ -50,6 +51,8 @@ pub(crate) struct Plan {
     pub(crate) lease: Duration,
     pub(crate) slots: usize,
     pub(crate) range_bytes: u64,
+    /// Files are read in pieces of so many bytes.
+    piece: Option<usize>,
     pub(crate) snapshot_every: u64,
     pub(crate) partitions: u64,
     /// Keys are used again, so that the newest must win; otherwise each row has a key of its own.
@@ -160,6 +163,7 @@ impl Plan {
             },
             slots: dice.between(1, 3) as usize,
             range_bytes: dice.one_of(&[200, 400, 1 << 20]),
+            piece: Dice::new(seed, "pieces").one_of(&[None, None, None, Some(24), Some(100), Some(250)]),
             snapshot_every: dice.one_of(&[3, 5, 10]),
             partitions: dice.between(1, 4),
             keys,
@@ -180,6 +184,15 @@ impl Plan {
         match self.in_place {
             true => MergeSpec::PARQUET,
             false => rows::FORMAT,
+        }
+    }
+
+    /// How the process of this name merges.
+    pub(crate) fn manner_of(&self, _name: &str) -> Manner {
+        Manner {
+            format: self.format(),
+            piece: self.piece,
+            rest: Duration::ZERO,
         }
     }
 

@@ -17,10 +17,10 @@ use tokio::sync::oneshot;
 
 use super::network::Link;
 use super::{Birth, opening};
-use crate::rows;
+use crate::tiny;
 
 fn merges(birth: &Birth) -> Merges {
-    Merges::none().with(Arc::new(rows::merge(birth.plan.format())))
+    Merges::none().with(Arc::new(tiny::merge(birth.plan.manner_of(&birth.name))))
 }
 
 /// Merges that may kill whoever does them are done all the same: nothing here kills a process but the simulator.
