@@ -62,6 +62,7 @@ pub(crate) struct Lease {
     pub(crate) token: (u64, u32),
     pub(crate) worker: String,
     pub(crate) watcher: String,
+    pub(crate) since_ms: u64,
 }
 
 /// What a committed job did.
@@ -109,6 +110,8 @@ pub(crate) struct Model {
     pub(crate) in_place: bool,
     /// How long a silent process keeps its leases.
     pub(crate) lease_ms: u64,
+    /// Whether a worker is slow.
+    pub(crate) slow_worker: bool,
     /// When each watcher last gave a sign of life.
     pub(crate) signs: BTreeMap<String, u64>,
     /// When each path last came into the table, or left it.
@@ -162,6 +165,7 @@ impl Default for Model {
             jobs: BTreeMap::new(),
             in_place: false,
             lease_ms: 0,
+            slow_worker: false,
             signs: BTreeMap::new(),
             touched: BTreeMap::new(),
             touching: Vec::new(),
@@ -299,6 +303,7 @@ impl Model {
                     token: (at.sequence, at.index),
                     worker: text("worker"),
                     watcher: text("watcher"),
+                    since_ms: at.now_ms,
                 };
                 self.with_job(body, |job| {
                     drop(job.leases.insert(range_of(&body["range"]), lease))

@@ -20,6 +20,12 @@ use crate::work::INBOX;
 /// The one table.
 pub(crate) const TABLE: &str = "events";
 
+/// So many pieces a slow worker reads in a lease time; others read each in a hundredth of that and less.
+const PIECES_A_LEASE: u32 = 8;
+
+/// The longest lease where a worker is slow: what it has begun is waited for.
+const SLOW_LEASE_MAX: Duration = Duration::from_secs(30);
+
 /// What a seed's world is like.
 #[derive(Clone, Debug)]
 pub(crate) struct Plan {
@@ -53,6 +59,8 @@ pub(crate) struct Plan {
     pub(crate) range_bytes: u64,
     /// Files are read in pieces of so many bytes.
     piece: Option<usize>,
+    /// One worker takes a good part of a lease over each piece, so that a job takes it many.
+    pub(crate) slow_worker: bool,
     pub(crate) snapshot_every: u64,
     pub(crate) partitions: u64,
     /// Keys are used again, so that the newest must win; otherwise each row has a key of its own.
@@ -139,8 +147,11 @@ impl Plan {
             let until = from + seconds(&mut dice, 120, 3_600);
             Night { from, until }
         });
+        // Where nothing fails, nothing but its slowness could cost a worker its lease.
+        let slow_often = if only_clocks(mix) { 400 } else { 40 };
+        let slow_worker = Dice::new(seed, "slow worker").permille(slow_often);
         let regrets = !in_place && Dice::new(seed, "regrets").permille(120);
-        Self {
+        let plan = Self {
             workers,
             coordinators,
             regrets,
@@ -176,6 +187,23 @@ impl Plan {
             size_tiered: dice.permille(300),
             calm: seconds(&mut dice, 20, 200),
             sorted: dice.permille(400),
+            slow_worker,
+        };
+        match slow_worker {
+            true => plan.with_huge_jobs(),
+            false => plan,
+        }
+    }
+
+    /// What is written goes to one partition and is merged at once, by nobody else beside the slow one if it comes first.
+    fn with_huge_jobs(self) -> Self {
+        Self {
+            partitions: 1,
+            range_bytes: 1 << 20,
+            pace: self.pace / 2,
+            lease: self.lease.min(SLOW_LEASE_MAX),
+            piece: Some(self.piece.unwrap_or(100)),
+            ..self
         }
     }
 
@@ -188,11 +216,16 @@ impl Plan {
     }
 
     /// How the process of this name merges.
-    pub(crate) fn manner_of(&self, _name: &str) -> Manner {
+    pub(crate) fn manner_of(&self, name: &str) -> Manner {
+        let slow = self.slow_worker && ["worker-0", "remote-0"].contains(&name);
         Manner {
             format: self.format(),
             piece: self.piece,
-            rest: Duration::ZERO,
+            rest: if slow {
+                self.lease / PIECES_A_LEASE
+            } else {
+                Duration::ZERO
+            },
         }
     }
 

@@ -91,6 +91,7 @@ async fn live(world: &Arc<World>) {
     world.look(|oracle, _| {
         oracle.model.lease_ms = plan.lease.as_millis() as u64;
         oracle.model.in_place = plan.in_place;
+        oracle.model.slow_worker = plan.slow_worker;
     });
     let dark = plan
         .night

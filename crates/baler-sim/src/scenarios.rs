@@ -53,7 +53,6 @@ impl Scenario {
     /// Why the simulator does not reach it, if it does not.
     pub fn not_here(self) -> Option<&'static str> {
         match self.0 {
-            12 => Some("no merge here is large; requests that take minutes stand for slow ones"),
             15 => Some("the modelled fleet of the `it` tests has up to 64 workers"),
             21..=23 => Some("there is no Raft journal yet"),
             28 => Some("the probe refuses such a store before there is a root: see docs/traps.md"),
@@ -62,6 +61,9 @@ impl Scenario {
         }
     }
 }
+
+/// A range that takes so many lease times is a huge one for whoever works on it.
+const LONG_LEASES: u64 = 4;
 
 /// What an event says about the scenarios.
 pub(crate) fn seen_in(model: &Model, at: At<'_>) -> Vec<Scenario> {
@@ -87,6 +89,14 @@ pub(crate) fn seen_in(model: &Model, at: At<'_>) -> Vec<Scenario> {
             let gave_back = |(lost, by): &(String, String)| *lost == range && by == taker;
             if job.is_some_and(|job| job.released.iter().any(gave_back)) {
                 saw(11);
+            }
+        }
+        "RangeFinished" if model.slow_worker => {
+            let job = at.body["job"].as_u64().and_then(|id| model.jobs.get(&id));
+            let lease = job.and_then(|job| job.leases.get(&crate::model::range_of(&at.body["range"])));
+            let held_ms = lease.map_or(0, |lease| at.now_ms - lease.since_ms);
+            if held_ms >= LONG_LEASES * model.lease_ms {
+                saw(12);
             }
         }
         "RangeReleased" => match at.body["why"].as_str().unwrap_or_default() {
