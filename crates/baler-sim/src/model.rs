@@ -240,6 +240,11 @@ impl Model {
         })
     }
 
+    /// How many leases are held now.
+    pub(crate) fn leases_held(&self) -> usize {
+        self.jobs.values().map(|job| job.leases.len()).sum()
+    }
+
     fn give_up(&mut self, body: &Value, how: &str) {
         let id = body["job"].as_u64().unwrap_or(0);
         if self.jobs.get(&id).is_some_and(|job| job.compacted) {

@@ -26,6 +26,12 @@ const PIECES_A_LEASE: u32 = 8;
 /// The longest lease where a worker is slow: what it has begun is waited for.
 const SLOW_LEASE_MAX: Duration = Duration::from_secs(30);
 
+/// So many workers are a crowd.
+pub(crate) const CROWD: usize = 100;
+
+/// One seed in so many has one.
+const CROWD_EVERY: u64 = 300;
+
 /// What a seed's world is like.
 #[derive(Clone, Debug)]
 pub(crate) struct Plan {
@@ -61,6 +67,8 @@ pub(crate) struct Plan {
     piece: Option<usize>,
     /// One worker takes a good part of a lease over each piece, so that a job takes it many.
     pub(crate) slow_worker: bool,
+    /// A hundred workers claim and renew.
+    crowd: bool,
     pub(crate) snapshot_every: u64,
     pub(crate) partitions: u64,
     /// Keys are used again, so that the newest must win; otherwise each row has a key of its own.
@@ -188,10 +196,40 @@ impl Plan {
             calm: seconds(&mut dice, 20, 200),
             sorted: dice.permille(400),
             slow_worker,
+            crowd: false,
         };
-        match slow_worker {
-            true => plan.with_huge_jobs(),
-            false => plan,
+        let crowd = Dice::new(seed, "crowd").below(CROWD_EVERY) == 0 && !only_clocks(mix);
+        match (crowd, slow_worker) {
+            (true, _) => plan.with_a_crowd(),
+            (false, true) => plan.with_huge_jobs(),
+            (false, false) => plan,
+        }
+    }
+
+    /// A hundred workers have something to do at once, for long enough to renew what they claimed. Behind coordinators: a replica
+    /// for each of them would cost as much as a hundred worlds.
+    fn with_a_crowd(self) -> Self {
+        Self {
+            crowd: true,
+            slow_worker: false,
+            workers: 0,
+            coordinators: 2,
+            remote_workers: CROWD as u64,
+            writers: 6,
+            readers: 0,
+            night: None,
+            regrets: false,
+            partitions: CROWD as u64,
+            keys: None,
+            lateness: None,
+            tick: None,
+            slots: 1,
+            range_bytes: 1 << 20,
+            pace: Duration::from_secs(1),
+            lease: self.lease.min(SLOW_LEASE_MAX),
+            piece: Some(self.piece.unwrap_or(100)),
+            active: Duration::from_secs(120),
+            ..self
         }
     }
 
@@ -217,7 +255,7 @@ impl Plan {
 
     /// How the process of this name merges.
     pub(crate) fn manner_of(&self, name: &str) -> Manner {
-        let slow = self.slow_worker && ["worker-0", "remote-0"].contains(&name);
+        let slow = self.crowd || (self.slow_worker && ["worker-0", "remote-0"].contains(&name));
         Manner {
             format: self.format(),
             piece: self.piece,

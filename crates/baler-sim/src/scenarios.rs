@@ -30,7 +30,7 @@ impl Scenario {
             12 => "a slow worker with a large job",
             13 => "clocks are off, drift and jump",
             14 => "one-way and two-way partitions",
-            15 => "many workers claim and renew",
+            15 => "a hundred workers claim and renew",
             16 => "messages are doubled, reordered, replayed",
             17 => "a job goes on from finished ranges",
             18 => "drain and restart",
@@ -53,7 +53,6 @@ impl Scenario {
     /// Why the simulator does not reach it, if it does not.
     pub fn not_here(self) -> Option<&'static str> {
         match self.0 {
-            15 => Some("the modelled fleet of the `it` tests has up to 64 workers"),
             21..=23 => Some("there is no Raft journal yet"),
             28 => Some("the probe refuses such a store before there is a root: see docs/traps.md"),
             30 => Some("merges here have no process of their own to kill: see docs/traps.md"),
