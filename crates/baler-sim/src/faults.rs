@@ -30,6 +30,8 @@ pub enum Fault {
     StaleList,
     /// A step of an upload in parts fails.
     Multipart,
+    /// A worker's encoder writes other rows than it was handed.
+    BadEncoder,
     /// A process dies.
     Crash,
     /// A process stands still, and goes on.
@@ -56,7 +58,7 @@ pub enum Fault {
 
 impl Fault {
     /// Every kind.
-    pub const ALL: [Self; 22] = [
+    pub const ALL: [Self; 23] = [
         Self::Slow,
         Self::FailBefore,
         Self::ApplyThenFail,
@@ -68,6 +70,7 @@ impl Fault {
         Self::WrongRange,
         Self::StaleList,
         Self::Multipart,
+        Self::BadEncoder,
         Self::Crash,
         Self::Pause,
         Self::Partition,
@@ -95,6 +98,7 @@ impl Fault {
             Self::WrongRange => "wrong-range",
             Self::StaleList => "stale-list",
             Self::Multipart => "multipart",
+            Self::BadEncoder => "bad-encoder",
             Self::Crash => "crash",
             Self::Pause => "pause",
             Self::Partition => "partition",
@@ -127,7 +131,7 @@ pub(crate) struct Mix(BTreeMap<Fault, u64>);
 
 impl Mix {
     /// Each kind is in about half of the seeds, seldom in some and often in others. In one seed of twenty nothing goes
-    /// wrong at all, in one only clocks do, and in two only one kind of fault happens.
+    /// wrong at all, in one only clocks do, in one processes die too, and in two only one kind of fault happens.
     pub(crate) fn draw(seed: u64, without: &BTreeSet<Fault>) -> Self {
         let mut dice = Dice::new(seed, "mix");
         let (mode, single) = (dice.below(20), dice.one_of(&Fault::ALL));
@@ -139,7 +143,8 @@ impl Mix {
                 0 => 0,
                 1 if is_clock => 40,
                 2 | 3 if fault == single => 40,
-                1..=3 => 0,
+                4 if is_clock || fault == Fault::Crash => 40,
+                1..=4 => 0,
                 _ => often,
             };
             if !without.contains(&fault) {

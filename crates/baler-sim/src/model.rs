@@ -2,6 +2,7 @@
 
 mod contents;
 mod leaving;
+mod lives;
 mod times;
 pub(crate) mod upserts;
 mod versions;
@@ -12,6 +13,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use serde_json::Value;
 
+use self::lives::Lives;
 use self::upserts::Upserts;
 use crate::oracle::At;
 use versions::{Shown, Versions};
@@ -110,6 +112,8 @@ pub(crate) struct Model {
     pub(crate) in_place: bool,
     /// How long a silent process keeps its leases.
     pub(crate) lease_ms: u64,
+    /// Who lives, who listens, and which leases their workers know of.
+    pub(crate) lives: Lives,
     /// Whether a worker is slow.
     pub(crate) slow_worker: bool,
     /// When each watcher last gave a sign of life.
@@ -165,6 +169,7 @@ impl Default for Model {
             jobs: BTreeMap::new(),
             in_place: false,
             lease_ms: 0,
+            lives: Lives::default(),
             slow_worker: false,
             signs: BTreeMap::new(),
             touched: BTreeMap::new(),

@@ -6,16 +6,18 @@ use std::time::Duration;
 use baler_core::ids::TableName;
 use baler_core::request::Request;
 use baler_core::table::{
-    Catalog, Leveled, MergeSpec, Policy, Replaced, Rule, SizeTiered, SortColumn, TableSpec,
+    Catalog, Leveled, MergeSpec, Policy, Replaced, Rule, SizeTiered, SortColumn, TableSpec, Verify,
 };
 use baler_core::time::Millis;
 
 use crate::checkers::clocks::only_clocks;
+use crate::checkers::watchers::only_deaths;
 use crate::dice::Dice;
 use crate::faults::Mix;
 use crate::rows;
 use crate::tiny::Manner;
 use crate::work::INBOX;
+use crate::world::World;
 
 /// The one table.
 pub(crate) const TABLE: &str = "events";
@@ -65,6 +67,8 @@ pub(crate) struct Plan {
     pub(crate) range_bytes: u64,
     /// Files are read in pieces of so many bytes.
     piece: Option<usize>,
+    /// Outputs are read back before they count.
+    pub(crate) rereads: bool,
     /// One worker takes a good part of a lease over each piece, so that a job takes it many.
     pub(crate) slow_worker: bool,
     /// A hundred workers claim and renew.
@@ -127,6 +131,8 @@ impl Plan {
         let mut dice = Dice::new(seed, "plan");
         let seconds = |dice: &mut Dice, from, until| Duration::from_secs(dice.between(from, until));
         let coordinators = dice.one_of(&[0, 1, 2]);
+        // Where processes die and nothing else fails, each coordinator has another to stand in for it.
+        let coordinators = if only_deaths(mix) { 2 } else { coordinators };
         let workers = dice.between(u64::from(coordinators == 0), 4);
         let keys = dice.permille(400).then(|| dice.between(5, 60));
         let in_place = Dice::new(seed, "catalog").permille(350);
@@ -156,7 +162,11 @@ impl Plan {
             Night { from, until }
         });
         // Where nothing fails, nothing but its slowness could cost a worker its lease.
-        let slow_often = if only_clocks(mix) { 400 } else { 40 };
+        let slow_often = if only_clocks(mix) || only_deaths(mix) {
+            400
+        } else {
+            40
+        };
         let slow_worker = Dice::new(seed, "slow worker").permille(slow_often);
         let regrets = !in_place && Dice::new(seed, "regrets").permille(120);
         let plan = Self {
@@ -195,6 +205,7 @@ impl Plan {
             size_tiered: dice.permille(300),
             calm: seconds(&mut dice, 20, 200),
             sorted: dice.permille(400),
+            rereads: Dice::new(seed, "reread").permille(250),
             slow_worker,
             crowd: false,
         };
@@ -254,7 +265,7 @@ impl Plan {
     }
 
     /// How the process of this name merges.
-    pub(crate) fn manner_of(&self, name: &str) -> Manner {
+    pub(crate) fn manner_of(&self, name: &str, world: &Arc<World>) -> Manner {
         let slow = self.crowd || (self.slow_worker && ["worker-0", "remote-0"].contains(&name));
         Manner {
             format: self.format(),
@@ -264,6 +275,7 @@ impl Plan {
             } else {
                 Duration::ZERO
             },
+            bad_encoder: self.rereads.then(|| world.clone()),
         }
     }
 
@@ -305,6 +317,11 @@ impl Plan {
             lateness: self.lateness.map(|length| Millis::from_secs(length.as_secs())),
             target_bytes: self.target_bytes,
             format: (!self.in_place).then(|| rows::FORMAT.into()),
+            verify: if self.rereads {
+                Verify::Reread
+            } else {
+                Verify::None
+            },
             own_rules: vec![rows::NEWEST.into()],
             row_time: (self.retention.is_some() || deletes).then(|| "time".into()),
             ..MergeSpec::default()

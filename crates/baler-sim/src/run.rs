@@ -92,6 +92,7 @@ async fn live(world: &Arc<World>) {
         oracle.model.lease_ms = plan.lease.as_millis() as u64;
         oracle.model.in_place = plan.in_place;
         oracle.model.slow_worker = plan.slow_worker;
+        oracle.model.lives.only_deaths = checkers::watchers::only_deaths(&world.mix);
     });
     let dark = plan
         .night

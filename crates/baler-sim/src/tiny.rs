@@ -15,10 +15,12 @@ use bytes::Bytes;
 use tokio::runtime::Handle;
 use xxhash_rust::xxh3::Xxh3Default;
 
+use crate::faults::Fault;
 use crate::rows::{self, Known, NEWEST, TOMBSTONE};
+use crate::world::World;
 
 /// The manner of one process.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Manner {
     /// What the format is called.
     pub(crate) format: &'static str,
@@ -26,6 +28,9 @@ pub(crate) struct Manner {
     pub(crate) piece: Option<usize>,
     /// How long it takes over each piece.
     pub(crate) rest: Duration,
+    /// Where outputs are read back before they count, what writes them may write what it was not told to. Nothing else would
+    /// notice: every figure is taken before.
+    pub(crate) bad_encoder: Option<Arc<World>>,
 }
 
 /// How a simulated worker of this manner merges.
@@ -35,11 +40,11 @@ pub(crate) fn merge(manner: Manner) -> RowMerge {
         .with_filter(LetGo)
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 struct TinyRows(Manner);
 
 impl TinyRows {
-    fn read_all(self, input: &Arc<dyn Input>) -> Result<Vec<Known>, RowError> {
+    fn read_all(&self, input: &Arc<dyn Input>) -> Result<Vec<Known>, RowError> {
         let length = usize::try_from(input.len()).map_err(io::Error::other)?;
         let piece = self.0.piece.unwrap_or(length).max(1);
         let mut bytes = Vec::with_capacity(length);
@@ -53,6 +58,20 @@ impl TinyRows {
         let damaged = || RowError::Damaged("its last line does not fit the others".to_owned());
         rows::parse(&bytes).ok_or_else(damaged)
     }
+
+    fn slip(&self) -> Option<Slip> {
+        let world = self.0.bad_encoder.as_ref()?;
+        let slips = world.strikes_often(Fault::BadEncoder);
+        slips.then(|| [Slip::Lost, Slip::Twice, Slip::Changed][world.below(3) as usize])
+    }
+}
+
+/// What goes wrong with the first row of a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Slip {
+    Lost,
+    Twice,
+    Changed,
 }
 
 impl RowFormat for TinyRows {
@@ -77,6 +96,7 @@ impl RowFormat for TinyRows {
         Box::new(TinyWriter {
             rows: 0,
             sum: Xxh3Default::new(),
+            slip: self.slip(),
         })
     }
 
@@ -99,15 +119,35 @@ impl RowFormat for TinyRows {
 struct TinyWriter {
     rows: u64,
     sum: Xxh3Default,
+    slip: Option<Slip>,
+}
+
+impl TinyWriter {
+    fn write(&mut self, row: &Row, mark: &str, output: &mut dyn Write) -> io::Result<()> {
+        let text = |bytes: &Bytes| String::from_utf8_lossy(bytes).into_owned();
+        let line = format!(
+            "{}\t{}\t{}{mark}\n",
+            text(&row.key),
+            row.version,
+            text(&row.value)
+        );
+        self.sum.update(line.as_bytes());
+        self.rows += 1;
+        output.write_all(line.as_bytes())
+    }
 }
 
 impl RowWriter for TinyWriter {
     fn push(&mut self, row: &Row, output: &mut dyn Write) -> io::Result<()> {
-        let text = |bytes: &Bytes| String::from_utf8_lossy(bytes).into_owned();
-        let line = format!("{}\t{}\t{}\n", text(&row.key), row.version, text(&row.value));
-        self.sum.update(line.as_bytes());
-        self.rows += 1;
-        output.write_all(line.as_bytes())
+        match self.slip.take() {
+            None => self.write(row, "", output),
+            Some(Slip::Lost) => Ok(()),
+            Some(Slip::Changed) => self.write(row, "?", output),
+            Some(Slip::Twice) => {
+                self.write(row, "", output)?;
+                self.write(row, "", output)
+            }
+        }
     }
 
     fn end(self: Box<Self>, output: &mut dyn Write) -> io::Result<()> {

@@ -149,6 +149,7 @@ impl Link {
                     world.count(|coverage| coverage.reached(Scenario(15)));
                 }
                 world.look(|oracle, _| {
+                    oracle.model.shows(&asked);
                     let wrong = checkers::leases::told(&oracle.model, now, lease, &asked, &body);
                     wrong.into_iter().for_each(|what| oracle.found(3, what));
                 });

@@ -50,9 +50,10 @@ pub trait Merge: fmt::Debug + Send + Sync {
     /// Merges the rows of one range of a job. All outputs are finished when it returns.
     fn merge(&self, work: &Work<'_>) -> Result<Merged, MergeFault>;
 
-    /// Reads an output back: how many rows it holds, and their digest; or why it cannot be read. None where the format cannot
-    /// tell: then its bytes alone are compared with what was written.
-    fn reread(&self, output: &Arc<dyn Input>, memory_bytes: u64) -> Option<Result<(u64, Digest), String>> {
+    /// Reads an output back: how many rows it holds, and their digest. Where the store did not deliver, it is `MergeFault::Read`:
+    /// then nothing is said against the inputs. None where the format cannot tell: then its bytes alone are compared with what was
+    /// written.
+    fn reread(&self, output: &Arc<dyn Input>, memory_bytes: u64) -> Option<Result<(u64, Digest), MergeFault>> {
         let _ = (output, memory_bytes);
         None
     }

@@ -8,7 +8,7 @@ use baler_core::job::{Copied, Dropped, InputRead, Job};
 use baler_core::positions::Positions;
 use baler_core::table::MergeSpec;
 use baler_journal::host;
-use baler_merge::{Budget, MergeError, OutputSink, Progress, Report, Unwatched};
+use baler_merge::{Budget, FileError, MergeError, OutputSink, Progress, Report, Unwatched};
 
 use super::{Merge, MergeFault, Merged, Ways, Work, Written};
 use crate::depot::{Input, Output};
@@ -57,7 +57,11 @@ impl Merge for ParquetMerge {
         Ok(merged(&report))
     }
 
-    fn reread(&self, output: &Arc<dyn Input>, memory_bytes: u64) -> Option<Result<(u64, Digest), String>> {
+    fn reread(
+        &self,
+        output: &Arc<dyn Input>,
+        memory_bytes: u64,
+    ) -> Option<Result<(u64, Digest), MergeFault>> {
         let budget = Budget {
             memory_bytes,
             threads: 1,
@@ -66,8 +70,20 @@ impl Merge for ParquetMerge {
         let found = in_turn(|| baler_merge::digest_of(&output, budget, &Unwatched));
         Some(match found {
             Ok((rows, digest)) => Ok((rows, spec::digest_of(digest))),
-            Err(error) => Err(error.to_string()),
+            Err(error) => Err(of_output(error)),
         })
+    }
+}
+
+/// What is read back is the only file there is.
+fn of_output(error: FileError) -> MergeFault {
+    match error {
+        FileError::Refused(reason) => MergeFault::Input {
+            culprits: vec![],
+            reason,
+        },
+        FileError::Read(source) => MergeFault::Read { input: 0, source },
+        FileError::Cancelled => MergeFault::Cancelled,
     }
 }
 
