@@ -67,6 +67,8 @@ pub(crate) struct Plan {
     pub(crate) range_bytes: u64,
     /// Files are read in pieces of so many bytes.
     piece: Option<usize>,
+    /// From then on rows have a column more.
+    pub(crate) grows_at: Option<Duration>,
     /// Outputs are read back before they count.
     pub(crate) rereads: bool,
     /// One worker takes a good part of a lease over each piece, so that a job takes it many.
@@ -169,7 +171,11 @@ impl Plan {
         };
         let slow_worker = Dice::new(seed, "slow worker").permille(slow_often);
         let regrets = !in_place && Dice::new(seed, "regrets").permille(120);
+        let mut schema = Dice::new(seed, "schema");
+        let grows_at = active.mul_f64(schema.fraction());
+        let grows_at = schema.permille(400).then_some(grows_at);
         let plan = Self {
+            grows_at,
             workers,
             coordinators,
             regrets,

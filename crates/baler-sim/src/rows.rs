@@ -2,8 +2,10 @@
 //!
 //! ```text
 //! key<TAB>version<TAB>value
-//! # rows checksum
+//! # rows columns checksum
 //! ```
+//!
+//! A value has one column, or two: where a table grows a column, older rows go without.
 
 use std::time::Duration;
 
@@ -51,23 +53,42 @@ pub(crate) fn written_ms(version: u64) -> u64 {
 pub(crate) fn parse(bytes: &[u8]) -> Option<Vec<Known>> {
     let text = std::str::from_utf8(bytes).ok()?;
     let body = &text[..text.rfind("# ")?];
-    let (rows, sum) = text[body.len()..]
-        .strip_prefix("# ")?
-        .strip_suffix('\n')?
-        .split_once(' ')?;
     let lines: Vec<Known> = body.lines().map(line).collect::<Option<_>>()?;
-    let whole = rows.parse() == Ok(lines.len()) && sum == format!("{:016x}", xxh3_64(body.as_bytes()));
-    whole.then_some(lines)
+    let widest = lines.iter().map(|(_, _, value)| columns_of(value)).max();
+    let end = last_line(lines.len() as u64, widest.unwrap_or(0), xxh3_64(body.as_bytes()));
+    (text[body.len()..] == end).then_some(lines)
 }
 
+/// The value is all that follows, however many columns it has.
 fn line(line: &str) -> Option<Known> {
-    let mut parts = line.split('\t');
-    let row = (
+    let mut parts = line.splitn(3, '\t');
+    Some((
         parts.next()?.to_owned(),
         parts.next()?.parse().ok()?,
         parts.next()?.to_owned(),
-    );
-    parts.next().is_none().then_some(row)
+    ))
+}
+
+/// How many columns a value has.
+pub(crate) fn columns_of(value: &str) -> usize {
+    value.split('\t').count()
+}
+
+/// How many columns the widest value of a file has, as its last line says.
+pub(crate) fn columns(bytes: &[u8]) -> Option<usize> {
+    let text = std::str::from_utf8(bytes).ok()?;
+    let end = &text[text.rfind("# ")?..];
+    end.split(' ').nth(2)?.parse().ok()
+}
+
+/// A value with one column more.
+pub(crate) fn widened(value: &str, more: u64) -> String {
+    format!("{value}\t{more}")
+}
+
+/// The line that counts and sums the others.
+pub(crate) fn last_line(rows: u64, columns: usize, sum: u64) -> String {
+    format!("# {rows} {columns} {sum:016x}\n")
 }
 
 /// A file of these rows, which are sorted by their keys.
@@ -76,7 +97,8 @@ pub(crate) fn file(rows: &[Known]) -> Bytes {
     for (key, version, value) in rows {
         body.push_str(&format!("{key}\t{version}\t{value}\n"));
     }
-    let end = format!("# {} {:016x}\n", rows.len(), xxh3_64(body.as_bytes()));
+    let widest = rows.iter().map(|(_, _, value)| columns_of(value)).max();
+    let end = last_line(rows.len() as u64, widest.unwrap_or(0), xxh3_64(body.as_bytes()));
     (body + &end).into()
 }
 
@@ -88,9 +110,10 @@ mod tests {
     fn a_file_is_read_as_it_was_written_and_damage_is_seen() {
         let rows = vec![
             ("a".to_owned(), 1, "x".to_owned()),
-            ("b".to_owned(), 2, "y".to_owned()),
+            ("b".to_owned(), 2, widened("y", 7)),
         ];
         let bytes = file(&rows);
+        assert_eq!((columns(&bytes), columns(&file(&rows[..1]))), (Some(2), Some(1)));
         assert_eq!(parse(&bytes), Some(rows));
         for at in 0..bytes.len() {
             let mut damaged = bytes.to_vec();

@@ -95,6 +95,7 @@ impl RowFormat for TinyRows {
     fn write(&self) -> Box<dyn RowWriter> {
         Box::new(TinyWriter {
             rows: 0,
+            columns: 0,
             sum: Xxh3Default::new(),
             slip: self.slip(),
         })
@@ -118,6 +119,7 @@ impl RowFormat for TinyRows {
 
 struct TinyWriter {
     rows: u64,
+    columns: usize,
     sum: Xxh3Default,
     slip: Option<Slip>,
 }
@@ -125,12 +127,9 @@ struct TinyWriter {
 impl TinyWriter {
     fn write(&mut self, row: &Row, mark: &str, output: &mut dyn Write) -> io::Result<()> {
         let text = |bytes: &Bytes| String::from_utf8_lossy(bytes).into_owned();
-        let line = format!(
-            "{}\t{}\t{}{mark}\n",
-            text(&row.key),
-            row.version,
-            text(&row.value)
-        );
+        let value = text(&row.value) + mark;
+        let line = format!("{}\t{}\t{value}\n", text(&row.key), row.version);
+        self.columns = self.columns.max(rows::columns_of(&value));
         self.sum.update(line.as_bytes());
         self.rows += 1;
         output.write_all(line.as_bytes())
@@ -151,7 +150,8 @@ impl RowWriter for TinyWriter {
     }
 
     fn end(self: Box<Self>, output: &mut dyn Write) -> io::Result<()> {
-        writeln!(output, "# {} {:016x}", self.rows, self.sum.digest())
+        let end = rows::last_line(self.rows, self.columns, self.sum.digest());
+        output.write_all(end.as_bytes())
     }
 }
 
