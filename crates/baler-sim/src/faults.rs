@@ -54,11 +54,13 @@ pub enum Fault {
     Overwrite,
     /// Somebody outside removes one.
     Remove,
+    /// What a finished range wrote is cut short or gone before it is published.
+    SpoiledCheckpoint,
 }
 
 impl Fault {
     /// Every kind.
-    pub const ALL: [Self; 23] = [
+    pub const ALL: [Self; 24] = [
         Self::Slow,
         Self::FailBefore,
         Self::ApplyThenFail,
@@ -82,6 +84,7 @@ impl Fault {
         Self::MessageReplayed,
         Self::Overwrite,
         Self::Remove,
+        Self::SpoiledCheckpoint,
     ];
 
     /// Its name, for `--without`.
@@ -110,6 +113,7 @@ impl Fault {
             Self::MessageReplayed => "message-replayed",
             Self::Overwrite => "overwrite",
             Self::Remove => "remove",
+            Self::SpoiledCheckpoint => "spoiled-checkpoint",
         }
     }
 

@@ -112,6 +112,8 @@ pub(crate) struct Model {
     pub(crate) in_place: bool,
     /// How long a silent process keeps its leases.
     pub(crate) lease_ms: u64,
+    /// Outputs that were cut short before they were published.
+    pub(crate) spoiled: BTreeSet<String>,
     /// Who lives, who listens, and which leases their workers know of.
     pub(crate) lives: Lives,
     /// Whether a worker is slow.
@@ -169,6 +171,7 @@ impl Default for Model {
             jobs: BTreeMap::new(),
             in_place: false,
             lease_ms: 0,
+            spoiled: BTreeSet::new(),
             lives: Lives::default(),
             slow_worker: false,
             signs: BTreeMap::new(),

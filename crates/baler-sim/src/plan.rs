@@ -1,5 +1,6 @@
 //! What a seed's world is like, apart from its faults: the fleet, the table, how long it goes on.
 
+use std::ops::RangeInclusive;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -22,11 +23,14 @@ use crate::world::World;
 /// The one table.
 pub(crate) const TABLE: &str = "events";
 
-/// So many pieces a slow worker reads in a lease time; others read each in a hundredth of that and less.
+/// So many pieces a slow worker reads in a lease time.
 const PIECES_A_LEASE: u32 = 8;
 
-/// The longest lease where a worker is slow: what it has begun is waited for.
-const SLOW_LEASE_MAX: Duration = Duration::from_secs(30);
+/// The leases where a worker is slow: others read a piece in a hundredth of the time, and what it has begun is waited for.
+const SLOW_LEASES: RangeInclusive<Duration> = Duration::from_secs(16)..=Duration::from_secs(24);
+
+/// The least that it reads at once.
+const SLOW_PIECE_MIN: usize = 100;
 
 /// So many workers are a crowd.
 pub(crate) const CROWD: usize = 100;
@@ -243,8 +247,8 @@ impl Plan {
             slots: 1,
             range_bytes: 1 << 20,
             pace: Duration::from_secs(1),
-            lease: self.lease.min(SLOW_LEASE_MAX),
-            piece: Some(self.piece.unwrap_or(100)),
+            lease: self.lease.clamp(*SLOW_LEASES.start(), *SLOW_LEASES.end()),
+            piece: Some(self.piece.unwrap_or_default().max(SLOW_PIECE_MIN)),
             active: Duration::from_secs(120),
             ..self
         }
@@ -256,8 +260,8 @@ impl Plan {
             partitions: 1,
             range_bytes: 1 << 20,
             pace: self.pace / 2,
-            lease: self.lease.min(SLOW_LEASE_MAX),
-            piece: Some(self.piece.unwrap_or(100)),
+            lease: self.lease.clamp(*SLOW_LEASES.start(), *SLOW_LEASES.end()),
+            piece: Some(self.piece.unwrap_or_default().max(SLOW_PIECE_MIN)),
             ..self
         }
     }

@@ -168,6 +168,8 @@ fn begin_fleet(birth: &Birth) {
     let mix = &birth.world.mix;
     let meddled = mix.has(Fault::Overwrite) || mix.has(Fault::Remove);
     join(|_| Kind::Outsider, "outsider", u64::from(meddled));
+    let spoiled = plan.in_place && mix.has(Fault::SpoiledCheckpoint);
+    join(|_| Kind::Spoiler, "spoiler", u64::from(spoiled));
     for (kind, name) in fleet {
         let birth = Birth {
             name: name.into(),

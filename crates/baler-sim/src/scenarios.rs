@@ -32,7 +32,7 @@ impl Scenario {
             14 => "one-way and two-way partitions",
             15 => "a hundred workers claim and renew",
             16 => "messages are doubled, reordered, replayed",
-            17 => "a job goes on from finished ranges",
+            17 => "a job goes on from finished ranges, or from spoiled ones",
             18 => "drain and restart",
             19 => "a paused coordinator goes on",
             20 => "the coordinator changes, and a reply is lost",
