@@ -92,6 +92,14 @@ const TESTS: &[Hunt] = &[
         "DeathsForgotten",
         "a_file_that_kills_its_worker_is_found_and_named_and_all_others_are_merged",
     ),
+    in_stories(
+        "NotReread",
+        "damage_inside_the_encoder_is_caught_by_reread_and_not_without",
+    ),
+    in_stories(
+        "StopsWithItsWatcher",
+        "killing_a_coordinator_stops_no_merge_while_another_is_there",
+    ),
     in_stories("RoutesIgnored", "a_worker_takes_only_what_its_flags_name"),
     in_stories(
         "EvenShares",

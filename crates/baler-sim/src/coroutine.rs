@@ -1,6 +1,6 @@
 //! Work that waits in the middle of plain code, such as a merge that reads its inputs. It has a thread of its own, but
 //! either that thread runs or the simulator does, never both: the two hand over to each other, so what happens is the same
-//! in every run of a seed.
+//! in every run of a seed. Threads that are done wait for the next such work: to begin one takes longer than most merges.
 
 use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -8,7 +8,6 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::task::{Context, Poll, Waker};
-use std::thread::JoinHandle;
 
 use baler_journal::host::{Host, Within};
 use tokio::runtime::Handle;
@@ -28,6 +27,49 @@ struct Seat {
 
 thread_local! {
     static SEAT: RefCell<Option<Seat>> = const { RefCell::new(None) };
+    /// Threads that wait for work of this one's.
+    static IDLE: RefCell<Vec<Sender<Task>>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Work for a thread.
+struct Task {
+    host: Arc<dyn Host>,
+    runtime: Handle,
+    work: Box<dyn FnOnce() + Send>,
+    turns: Receiver<Waker>,
+    said: Sender<Said>,
+}
+
+impl Task {
+    fn run(self) {
+        let last = self.said.clone();
+        self.run_until_done();
+        // Nothing of it is left on this thread by now.
+        let _nobody_waits = last.send(Said::Done);
+    }
+
+    fn run_until_done(self) {
+        let Ok(waker) = self.turns.recv() else {
+            return;
+        };
+        let _within = Within::enter(self.host);
+        let _inside = self.runtime.enter();
+        SEAT.set(Some(Seat {
+            turns: self.turns,
+            said: self.said,
+            waker,
+        }));
+        let _cut_short = catch_unwind(AssertUnwindSafe(self.work));
+        SEAT.set(None);
+    }
+}
+
+fn idle_thread() -> Sender<Task> {
+    IDLE.with_borrow_mut(Vec::pop).unwrap_or_else(|| {
+        let (give, tasks) = channel::<Task>();
+        std::thread::spawn(move || tasks.into_iter().for_each(Task::run));
+        give
+    })
 }
 
 /// The simulator's side.
@@ -35,40 +77,43 @@ pub(crate) struct Coroutine {
     /// Dropped first where it is given up: the thread notices, and unwinds.
     turns: Option<Sender<Waker>>,
     said: Receiver<Said>,
-    thread: Option<JoinHandle<()>>,
+    /// Whose work this is, until it is done.
+    thread: Option<Sender<Task>>,
 }
 
 impl Coroutine {
     pub(crate) fn begin(host: Arc<dyn Host>, work: Box<dyn FnOnce() + Send>) -> Self {
-        let (turns, turn) = channel::<Waker>();
+        let (give_turn, turns) = channel();
         let (say, said) = channel();
-        let runtime = Handle::current();
-        let thread = std::thread::spawn(move || {
-            let Ok(waker) = turn.recv() else {
-                return;
-            };
-            let _within = Within::enter(host);
-            let _inside = runtime.enter();
-            let last = say.clone();
-            SEAT.set(Some(Seat {
-                turns: turn,
-                said: say,
-                waker,
-            }));
-            let _cut_short = catch_unwind(AssertUnwindSafe(work));
-            let _nobody_waits = last.send(Said::Done);
+        let thread = idle_thread();
+        let _it_lives = thread.send(Task {
+            host,
+            runtime: Handle::current(),
+            work,
+            turns,
+            said: say,
         });
         Self {
-            turns: Some(turns),
+            turns: Some(give_turn),
             said,
             thread: Some(thread),
         }
     }
 
+    /// Waits until the thread is done with it.
     fn join(&mut self) {
         self.turns = None;
+        if self.thread.is_some() {
+            while !matches!(self.said.recv(), Ok(Said::Done) | Err(_)) {}
+            self.is_done();
+        }
+    }
+
+    /// Its thread may have other work now.
+    fn is_done(&mut self) {
         if let Some(thread) = self.thread.take() {
-            let _ended = thread.join();
+            // Where the simulator's own thread ends, those that wait for it end too.
+            let _ended = IDLE.try_with(|idle| idle.borrow_mut().push(thread));
         }
     }
 }
@@ -81,8 +126,12 @@ impl Future for Coroutine {
         let went_on = self.turns.as_ref().is_some_and(|turns| turns.send(waker).is_ok());
         match self.said.recv() {
             Ok(Said::Waits) if went_on => Poll::Pending,
-            _ => {
+            Ok(Said::Waits) => {
                 self.join();
+                Poll::Ready(())
+            }
+            Ok(Said::Done) | Err(_) => {
+                self.is_done();
                 Poll::Ready(())
             }
         }

@@ -55,7 +55,7 @@ impl Coverage {
         }
         if at.kind == "RangeReleased" {
             let why = at.body["why"].as_str().unwrap_or_default();
-            self.leases_lost += u64::from(matches!(why, "Lost" | "TakenOver"));
+            self.leases_lost += u64::from(matches!(why, "Lost" | "TakenOver" | "Stalled"));
         }
         for scenario in scenarios::seen_in(model, at) {
             self.reached(scenario);

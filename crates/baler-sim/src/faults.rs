@@ -24,10 +24,14 @@ pub enum Fault {
     ShortRead,
     /// A bit of a body is flipped.
     DamagedRead,
+    /// Another stretch of an object comes than the one that was asked for.
+    WrongRange,
     /// A listing lacks what is new, and shows what is gone.
     StaleList,
     /// A step of an upload in parts fails.
     Multipart,
+    /// A worker's encoder writes other rows than it was handed.
+    BadEncoder,
     /// A process dies.
     Crash,
     /// A process stands still, and goes on.
@@ -50,11 +54,13 @@ pub enum Fault {
     Overwrite,
     /// Somebody outside removes one.
     Remove,
+    /// What a finished range wrote is cut short or gone before it is published.
+    SpoiledCheckpoint,
 }
 
 impl Fault {
     /// Every kind.
-    pub const ALL: [Self; 21] = [
+    pub const ALL: [Self; 24] = [
         Self::Slow,
         Self::FailBefore,
         Self::ApplyThenFail,
@@ -63,8 +69,10 @@ impl Fault {
         Self::Storm,
         Self::ShortRead,
         Self::DamagedRead,
+        Self::WrongRange,
         Self::StaleList,
         Self::Multipart,
+        Self::BadEncoder,
         Self::Crash,
         Self::Pause,
         Self::Partition,
@@ -76,6 +84,7 @@ impl Fault {
         Self::MessageReplayed,
         Self::Overwrite,
         Self::Remove,
+        Self::SpoiledCheckpoint,
     ];
 
     /// Its name, for `--without`.
@@ -89,8 +98,10 @@ impl Fault {
             Self::Storm => "storm",
             Self::ShortRead => "short-read",
             Self::DamagedRead => "damaged-read",
+            Self::WrongRange => "wrong-range",
             Self::StaleList => "stale-list",
             Self::Multipart => "multipart",
+            Self::BadEncoder => "bad-encoder",
             Self::Crash => "crash",
             Self::Pause => "pause",
             Self::Partition => "partition",
@@ -102,6 +113,7 @@ impl Fault {
             Self::MessageReplayed => "message-replayed",
             Self::Overwrite => "overwrite",
             Self::Remove => "remove",
+            Self::SpoiledCheckpoint => "spoiled-checkpoint",
         }
     }
 
@@ -123,7 +135,7 @@ pub(crate) struct Mix(BTreeMap<Fault, u64>);
 
 impl Mix {
     /// Each kind is in about half of the seeds, seldom in some and often in others. In one seed of twenty nothing goes
-    /// wrong at all, in one only clocks do, and in two only one kind of fault happens.
+    /// wrong at all, in one only clocks do, in one processes die too, and in two only one kind of fault happens.
     pub(crate) fn draw(seed: u64, without: &BTreeSet<Fault>) -> Self {
         let mut dice = Dice::new(seed, "mix");
         let (mode, single) = (dice.below(20), dice.one_of(&Fault::ALL));
@@ -135,7 +147,8 @@ impl Mix {
                 0 => 0,
                 1 if is_clock => 40,
                 2 | 3 if fault == single => 40,
-                1..=3 => 0,
+                4 if is_clock || fault == Fault::Crash => 40,
+                1..=4 => 0,
                 _ => often,
             };
             if !without.contains(&fault) {

@@ -38,6 +38,8 @@ mod operators;
 mod outsiders;
 mod readers;
 mod rows;
+mod spoilers;
+mod tiny;
 mod work;
 
 mod checkers;

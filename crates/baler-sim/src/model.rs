@@ -2,6 +2,7 @@
 
 mod contents;
 mod leaving;
+mod lives;
 mod times;
 pub(crate) mod upserts;
 mod versions;
@@ -12,6 +13,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use serde_json::Value;
 
+use self::lives::Lives;
 use self::upserts::Upserts;
 use crate::oracle::At;
 use versions::{Shown, Versions};
@@ -62,6 +64,7 @@ pub(crate) struct Lease {
     pub(crate) token: (u64, u32),
     pub(crate) worker: String,
     pub(crate) watcher: String,
+    pub(crate) since_ms: u64,
 }
 
 /// What a committed job did.
@@ -109,6 +112,12 @@ pub(crate) struct Model {
     pub(crate) in_place: bool,
     /// How long a silent process keeps its leases.
     pub(crate) lease_ms: u64,
+    /// Outputs that were cut short before they were published.
+    pub(crate) spoiled: BTreeSet<String>,
+    /// Who lives, who listens, and which leases their workers know of.
+    pub(crate) lives: Lives,
+    /// Whether a worker is slow.
+    pub(crate) slow_worker: bool,
     /// When each watcher last gave a sign of life.
     pub(crate) signs: BTreeMap<String, u64>,
     /// When each path last came into the table, or left it.
@@ -162,6 +171,9 @@ impl Default for Model {
             jobs: BTreeMap::new(),
             in_place: false,
             lease_ms: 0,
+            spoiled: BTreeSet::new(),
+            lives: Lives::default(),
+            slow_worker: false,
             signs: BTreeMap::new(),
             touched: BTreeMap::new(),
             touching: Vec::new(),
@@ -236,6 +248,11 @@ impl Model {
         })
     }
 
+    /// How many leases are held now.
+    pub(crate) fn leases_held(&self) -> usize {
+        self.jobs.values().map(|job| job.leases.len()).sum()
+    }
+
     fn give_up(&mut self, body: &Value, how: &str) {
         let id = body["job"].as_u64().unwrap_or(0);
         if self.jobs.get(&id).is_some_and(|job| job.compacted) {
@@ -299,6 +316,7 @@ impl Model {
                     token: (at.sequence, at.index),
                     worker: text("worker"),
                     watcher: text("watcher"),
+                    since_ms: at.now_ms,
                 };
                 self.with_job(body, |job| {
                     drop(job.leases.insert(range_of(&body["range"]), lease))

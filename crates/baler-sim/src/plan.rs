@@ -1,23 +1,42 @@
 //! What a seed's world is like, apart from its faults: the fleet, the table, how long it goes on.
 
+use std::ops::RangeInclusive;
 use std::sync::Arc;
 use std::time::Duration;
 
 use baler_core::ids::TableName;
 use baler_core::request::Request;
 use baler_core::table::{
-    Catalog, Leveled, MergeSpec, Policy, Replaced, Rule, SizeTiered, SortColumn, TableSpec,
+    Catalog, Leveled, MergeSpec, Policy, Replaced, Rule, SizeTiered, SortColumn, TableSpec, Verify,
 };
 use baler_core::time::Millis;
 
 use crate::checkers::clocks::only_clocks;
+use crate::checkers::watchers::only_deaths;
 use crate::dice::Dice;
 use crate::faults::Mix;
 use crate::rows;
+use crate::tiny::Manner;
 use crate::work::INBOX;
+use crate::world::World;
 
 /// The one table.
 pub(crate) const TABLE: &str = "events";
+
+/// So many pieces a slow worker reads in a lease time.
+const PIECES_A_LEASE: u32 = 8;
+
+/// The leases where a worker is slow: others read a piece in a hundredth of the time, and what it has begun is waited for.
+const SLOW_LEASES: RangeInclusive<Duration> = Duration::from_secs(16)..=Duration::from_secs(24);
+
+/// The least that it reads at once.
+const SLOW_PIECE_MIN: usize = 100;
+
+/// So many workers are a crowd.
+pub(crate) const CROWD: usize = 100;
+
+/// One seed in so many has one.
+const CROWD_EVERY: u64 = 300;
 
 /// What a seed's world is like.
 #[derive(Clone, Debug)]
@@ -50,6 +69,16 @@ pub(crate) struct Plan {
     pub(crate) lease: Duration,
     pub(crate) slots: usize,
     pub(crate) range_bytes: u64,
+    /// Files are read in pieces of so many bytes.
+    piece: Option<usize>,
+    /// From then on rows have a column more.
+    pub(crate) grows_at: Option<Duration>,
+    /// Outputs are read back before they count.
+    pub(crate) rereads: bool,
+    /// One worker takes a good part of a lease over each piece, so that a job takes it many.
+    pub(crate) slow_worker: bool,
+    /// A hundred workers claim and renew.
+    crowd: bool,
     pub(crate) snapshot_every: u64,
     pub(crate) partitions: u64,
     /// Keys are used again, so that the newest must win; otherwise each row has a key of its own.
@@ -108,6 +137,8 @@ impl Plan {
         let mut dice = Dice::new(seed, "plan");
         let seconds = |dice: &mut Dice, from, until| Duration::from_secs(dice.between(from, until));
         let coordinators = dice.one_of(&[0, 1, 2]);
+        // Where processes die and nothing else fails, each coordinator has another to stand in for it.
+        let coordinators = if only_deaths(mix) { 2 } else { coordinators };
         let workers = dice.between(u64::from(coordinators == 0), 4);
         let keys = dice.permille(400).then(|| dice.between(5, 60));
         let in_place = Dice::new(seed, "catalog").permille(350);
@@ -136,8 +167,19 @@ impl Plan {
             let until = from + seconds(&mut dice, 120, 3_600);
             Night { from, until }
         });
+        // Where nothing fails, nothing but its slowness could cost a worker its lease.
+        let slow_often = if only_clocks(mix) || only_deaths(mix) {
+            400
+        } else {
+            40
+        };
+        let slow_worker = Dice::new(seed, "slow worker").permille(slow_often);
         let regrets = !in_place && Dice::new(seed, "regrets").permille(120);
-        Self {
+        let mut schema = Dice::new(seed, "schema");
+        let grows_at = active.mul_f64(schema.fraction());
+        let grows_at = schema.permille(400).then_some(grows_at);
+        let plan = Self {
+            grows_at,
             workers,
             coordinators,
             regrets,
@@ -160,6 +202,7 @@ impl Plan {
             },
             slots: dice.between(1, 3) as usize,
             range_bytes: dice.one_of(&[200, 400, 1 << 20]),
+            piece: Dice::new(seed, "pieces").one_of(&[None, None, None, Some(24), Some(100), Some(250)]),
             snapshot_every: dice.one_of(&[3, 5, 10]),
             partitions: dice.between(1, 4),
             keys,
@@ -172,6 +215,54 @@ impl Plan {
             size_tiered: dice.permille(300),
             calm: seconds(&mut dice, 20, 200),
             sorted: dice.permille(400),
+            rereads: Dice::new(seed, "reread").permille(250),
+            slow_worker,
+            crowd: false,
+        };
+        let crowd = Dice::new(seed, "crowd").below(CROWD_EVERY) == 0 && !only_clocks(mix);
+        match (crowd, slow_worker) {
+            (true, _) => plan.with_a_crowd(),
+            (false, true) => plan.with_huge_jobs(),
+            (false, false) => plan,
+        }
+    }
+
+    /// A hundred workers have something to do at once, for long enough to renew what they claimed. Behind coordinators: a replica
+    /// for each of them would cost as much as a hundred worlds.
+    fn with_a_crowd(self) -> Self {
+        Self {
+            crowd: true,
+            slow_worker: false,
+            workers: 0,
+            coordinators: 2,
+            remote_workers: CROWD as u64,
+            writers: 6,
+            readers: 0,
+            night: None,
+            regrets: false,
+            partitions: CROWD as u64,
+            keys: None,
+            lateness: None,
+            tick: None,
+            slots: 1,
+            range_bytes: 1 << 20,
+            pace: Duration::from_secs(1),
+            lease: self.lease.clamp(*SLOW_LEASES.start(), *SLOW_LEASES.end()),
+            piece: Some(self.piece.unwrap_or_default().max(SLOW_PIECE_MIN)),
+            active: Duration::from_secs(120),
+            ..self
+        }
+    }
+
+    /// What is written goes to one partition and is merged at once, by nobody else beside the slow one if it comes first.
+    fn with_huge_jobs(self) -> Self {
+        Self {
+            partitions: 1,
+            range_bytes: 1 << 20,
+            pace: self.pace / 2,
+            lease: self.lease.clamp(*SLOW_LEASES.start(), *SLOW_LEASES.end()),
+            piece: Some(self.piece.unwrap_or_default().max(SLOW_PIECE_MIN)),
+            ..self
         }
     }
 
@@ -180,6 +271,21 @@ impl Plan {
         match self.in_place {
             true => MergeSpec::PARQUET,
             false => rows::FORMAT,
+        }
+    }
+
+    /// How the process of this name merges.
+    pub(crate) fn manner_of(&self, name: &str, world: &Arc<World>) -> Manner {
+        let slow = self.crowd || (self.slow_worker && ["worker-0", "remote-0"].contains(&name));
+        Manner {
+            format: self.format(),
+            piece: self.piece,
+            rest: if slow {
+                self.lease / PIECES_A_LEASE
+            } else {
+                Duration::ZERO
+            },
+            bad_encoder: self.rereads.then(|| world.clone()),
         }
     }
 
@@ -221,6 +327,11 @@ impl Plan {
             lateness: self.lateness.map(|length| Millis::from_secs(length.as_secs())),
             target_bytes: self.target_bytes,
             format: (!self.in_place).then(|| rows::FORMAT.into()),
+            verify: if self.rereads {
+                Verify::Reread
+            } else {
+                Verify::None
+            },
             own_rules: vec![rows::NEWEST.into()],
             row_time: (self.retention.is_some() || deletes).then(|| "time".into()),
             ..MergeSpec::default()

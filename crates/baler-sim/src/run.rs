@@ -91,6 +91,8 @@ async fn live(world: &Arc<World>) {
     world.look(|oracle, _| {
         oracle.model.lease_ms = plan.lease.as_millis() as u64;
         oracle.model.in_place = plan.in_place;
+        oracle.model.slow_worker = plan.slow_worker;
+        oracle.model.lives.only_deaths = checkers::watchers::only_deaths(&world.mix);
     });
     let dark = plan
         .night
@@ -166,6 +168,8 @@ fn begin_fleet(birth: &Birth) {
     let mix = &birth.world.mix;
     let meddled = mix.has(Fault::Overwrite) || mix.has(Fault::Remove);
     join(|_| Kind::Outsider, "outsider", u64::from(meddled));
+    let spoiled = plan.in_place && mix.has(Fault::SpoiledCheckpoint);
+    join(|_| Kind::Spoiler, "spoiler", u64::from(spoiled));
     for (kind, name) in fleet {
         let birth = Birth {
             name: name.into(),

@@ -21,7 +21,7 @@ impl Scenario {
             3 => "an entry lands after its time-out",
             4 => "several race for an entry",
             5 => "a stalled writer fills a slot that was cleaned up",
-            6 => "files are added during a job",
+            6 => "files are added during a job, with a column more",
             7 => "a source is dropped in mid-job",
             8 => "a crash between two steps of a commit",
             9 => "a worker is killed in the middle of its work",
@@ -30,9 +30,9 @@ impl Scenario {
             12 => "a slow worker with a large job",
             13 => "clocks are off, drift and jump",
             14 => "one-way and two-way partitions",
-            15 => "many workers claim and renew",
+            15 => "a hundred workers claim and renew",
             16 => "messages are doubled, reordered, replayed",
-            17 => "a job goes on from finished ranges",
+            17 => "a job goes on from finished ranges, or from spoiled ones",
             18 => "drain and restart",
             19 => "a paused coordinator goes on",
             20 => "the coordinator changes, and a reply is lost",
@@ -53,8 +53,6 @@ impl Scenario {
     /// Why the simulator does not reach it, if it does not.
     pub fn not_here(self) -> Option<&'static str> {
         match self.0 {
-            12 => Some("no merge here is large; requests that take minutes stand for slow ones"),
-            15 => Some("the modelled fleet of the `it` tests has up to 64 workers"),
             21..=23 => Some("there is no Raft journal yet"),
             28 => Some("the probe refuses such a store before there is a root: see docs/traps.md"),
             30 => Some("merges here have no process of their own to kill: see docs/traps.md"),
@@ -63,12 +61,15 @@ impl Scenario {
     }
 }
 
+/// A range that takes so many lease times is a huge one for whoever works on it.
+const LONG_LEASES: u64 = 4;
+
 /// What an event says about the scenarios.
 pub(crate) fn seen_in(model: &Model, at: At<'_>) -> Vec<Scenario> {
     let mut seen = Vec::new();
     let mut saw = |number| seen.push(Scenario(number));
     match at.kind {
-        "FilesAdded" if !model.jobs.is_empty() => saw(6),
+        "FilesAdded" if model.grows_a_column(at.body) => saw(6),
         "FilesExpired" | "FilesLost" => {
             let paths = crate::model::paths_of(&at.body["paths"]);
             let held = |path: &String| model.jobs.values().any(|job| job.inputs.contains(path));
@@ -87,6 +88,14 @@ pub(crate) fn seen_in(model: &Model, at: At<'_>) -> Vec<Scenario> {
             let gave_back = |(lost, by): &(String, String)| *lost == range && by == taker;
             if job.is_some_and(|job| job.released.iter().any(gave_back)) {
                 saw(11);
+            }
+        }
+        "RangeFinished" if model.slow_worker => {
+            let job = at.body["job"].as_u64().and_then(|id| model.jobs.get(&id));
+            let lease = job.and_then(|job| job.leases.get(&crate::model::range_of(&at.body["range"])));
+            let held_ms = lease.map_or(0, |lease| at.now_ms - lease.since_ms);
+            if held_ms >= LONG_LEASES * model.lease_ms {
+                saw(12);
             }
         }
         "RangeReleased" => match at.body["why"].as_str().unwrap_or_default() {

@@ -145,6 +145,10 @@ pub(crate) fn put(birth: &Birth, path: String, number: u64, dice: &mut Dice) -> 
             true => rows::tombstone(&unique),
             false => unique,
         };
+        let value = match birth.plan.grows_at.is_some_and(|at| birth.world.elapsed() >= at) {
+            true => rows::widened(&value, number),
+            false => value,
+        };
         new.insert(key, (version(birth, row), value));
     }
     let rows: Vec<Known> = new

@@ -119,6 +119,7 @@ mutants! {
     WatcherAlwaysSure, 3, "A watcher answers for its leases however long ago it gave a sign of life.";
     WatcherNamedByProcess, 3, "A watcher's id is its process's number, the same in each container and after each restart.";
     HeartbeatByBytes, 7, "A worker is heard only when it has read more bytes.";
+    StopsWithItsWatcher, 7, "A worker stops its merges as soon as its watcher does not answer, though another would accept them.";
     GrantNotTimed, 7, "A grant whose worker is never heard of is never let go.";
     RetryWithoutBudget, 8, "Whoever fails tries again at once.";
     DeleteOnUnknown, 1, "A worker that is not told whether its result counts deletes what it wrote.";
@@ -131,6 +132,7 @@ mutants! {
     InputsGoBeforePublished, 1, "Inputs may go as soon as the outputs are merged.";
     UnpublishedIsLetGo, 1, "An output that is not published yet is let go when a listing misses it.";
     PositionsNotCompared, 1, "Rows read over all ranges are counted, and nobody asks which they are.";
+    NotReread, 1, "Outputs are not read back where their table asks for it.";
     SharedOutputNames, 1, "Two attempts at a range write to the same names.";
     TombstoneDroppedEarly, 1, "A tombstone goes although older rows of its key are in other files.";
     WrongTieBreak, 1, "Of two rows with one key and version, the older file's wins.";

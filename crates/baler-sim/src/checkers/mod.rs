@@ -8,7 +8,7 @@
 //! | 4 what was acknowledged stays, the journal is one chain | `journal` |
 //! | 5 readers never meet a missing file | `readers` |
 //! | 6 deletion follows the list, no orphan at the end | `deletion` |
-//! | 7 final states are final, and a fixed point is reached | `endings` |
+//! | 7 final states are final, and a fixed point is reached; nobody loses its work with its watcher | `endings`, `watchers` |
 //! | 8 bounds | `bounds` |
 //! | 9 no clock decides | `clocks` |
 //!
@@ -25,6 +25,7 @@ pub(crate) mod receipts;
 pub(crate) mod replaced;
 pub(crate) mod rows;
 mod upserts;
+pub(crate) mod watchers;
 
 use crate::model::Model;
 use crate::oracle::At;
@@ -37,6 +38,7 @@ pub(crate) fn event(model: &Model, at: At<'_>, wrong: &mut Wrong) {
     rows::event(model, at, wrong);
     replaced::event(model, at, wrong);
     leases::event(model, at, wrong);
+    watchers::event(model, at, wrong);
     readers::event(model, at, wrong);
     deletion::event(model, at, wrong);
     endings::event(model, at, wrong);

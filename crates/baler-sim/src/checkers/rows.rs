@@ -70,7 +70,8 @@ pub(crate) fn written(model: &Model, by: Option<&str>, path: &str) -> Option<Str
     let by_attempt = ["_baler/staging/", "tables/"]
         .iter()
         .any(|folder| path.starts_with(folder));
-    let author = model.author(path).filter(|_| by_attempt)?;
+    let outside = by.is_none() && model.spoiled.contains(path);
+    let author = model.author(path).filter(|_| by_attempt && !outside)?;
     (Some(author) != by).then(|| format!("{path} was written by {author}, and again by {by:?}"))
 }
 

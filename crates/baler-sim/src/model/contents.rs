@@ -6,7 +6,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use serde_json::Value;
 
-use super::{Content, Live, Model, job_of, token_of};
+use super::{Content, Live, Model, job_of, path_of, token_of};
 use crate::rows::{self, Known};
 use crate::store::Version;
 use crate::work::INBOX;
@@ -43,6 +43,23 @@ impl Model {
     /// The rows of a file, as they were written.
     pub(crate) fn rows(&self, path: &str, tag: Option<&str>) -> Option<Vec<Known>> {
         rows::parse(self.content(path, tag)?)
+    }
+
+    /// Whether files with a column more come while a job is at work on files without it.
+    pub(crate) fn grows_a_column(&self, added: &Value) -> bool {
+        let columns = |path: &str, tag: Option<&str>| rows::columns(self.content(path, tag)?);
+        let mut new = added["files"].as_array().into_iter().flatten();
+        let widest =
+            new.any(|file| columns(&path_of(&file["path"]), file["identity"]["tag"].as_str()) == Some(2));
+        let mut inputs = self
+            .jobs
+            .values()
+            .flat_map(|job| job.inputs.iter().zip(&job.planned));
+        widest
+            && inputs.any(|(path, planned)| {
+                let tag = planned.as_ref().and_then(|file| file.tag.as_deref());
+                columns(path, tag) == Some(1)
+            })
     }
 
     /// Which process wrote something under a name first.

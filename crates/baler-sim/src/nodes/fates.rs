@@ -35,7 +35,13 @@ pub(crate) async fn supervise(kind: Kind, mut birth: Birth) {
         let name = format!("{}.{start}", birth.name);
         birth.life = Life::begin(birth.world.seed, name);
         birth.drain = Arc::default();
+        birth
+            .world
+            .look(|oracle, _| oracle.model.begins_to_live(&birth.life.name));
         live(kind, &birth, &mut dice).await;
+        birth
+            .world
+            .look(|oracle, _| oracle.model.lives_no_more(&birth.life.name));
         if birth.life.is_broken() {
             let what = format!("a task of {} panicked", birth.life.name);
             birth.world.look(|oracle, _| oracle.found(8, what));

@@ -20,7 +20,7 @@ use std::sync::atomic::AtomicBool;
 use crate::life::Life;
 use crate::plan::Plan;
 use crate::world::World;
-use crate::{impostors, latecomers, listers, operators, outsiders, readers, work};
+use crate::{impostors, latecomers, listers, operators, outsiders, readers, spoilers, work};
 use network::Network;
 
 /// What a process does.
@@ -37,6 +37,7 @@ pub(crate) enum Kind {
     Latecomer,
     Lister,
     Impostor,
+    Spoiler,
 }
 
 /// What a process needs to know.
@@ -70,6 +71,7 @@ impl Kind {
             Self::Latecomer => latecomers::latecomer(birth).await,
             Self::Lister => listers::lister(birth).await,
             Self::Impostor => impostors::impostor(birth).await,
+            Self::Spoiler => spoilers::spoiler(birth).await,
         }
     }
 }

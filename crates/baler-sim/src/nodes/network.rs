@@ -20,6 +20,7 @@ use super::Birth;
 use crate::checkers;
 use crate::faults::Fault;
 use crate::life::Life;
+use crate::plan::CROWD;
 use crate::scenarios::Scenario;
 use crate::world::World;
 
@@ -144,7 +145,11 @@ impl Link {
             let body = axum::body::to_bytes(answer.into_body(), usize::MAX).await.ok()?;
             if renews && status == 200 {
                 let (now, asked) = (world.now_ms(), asked.unwrap_or_default());
+                if world.look(|oracle, _| oracle.model.leases_held()) >= CROWD / 2 {
+                    world.count(|coverage| coverage.reached(Scenario(15)));
+                }
                 world.look(|oracle, _| {
+                    oracle.model.shows(&asked);
                     let wrong = checkers::leases::told(&oracle.model, now, lease, &asked, &body);
                     wrong.into_iter().for_each(|what| oracle.found(3, what));
                 });

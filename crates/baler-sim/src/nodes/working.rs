@@ -17,10 +17,12 @@ use tokio::sync::oneshot;
 
 use super::network::Link;
 use super::{Birth, opening};
-use crate::rows;
+use crate::tiny;
 
 fn merges(birth: &Birth) -> Merges {
-    Merges::none().with(Arc::new(rows::merge(birth.plan.format())))
+    Merges::none().with(Arc::new(tiny::merge(
+        birth.plan.manner_of(&birth.name, &birth.world),
+    )))
 }
 
 /// Merges that may kill whoever does them are done all the same: nothing here kills a process but the simulator.
@@ -81,9 +83,18 @@ pub(super) async fn coordinator(birth: Birth, number: usize) -> Result<()> {
     birth
         .network
         .listen(number, birth.life.clone(), Arc::new(api).router());
+    let now_ms = birth.world.now_ms();
+    birth
+        .world
+        .look(|oracle, _| oracle.model.listens(&birth.life.name, now_ms));
     let close = {
         let birth = birth.clone();
-        move || birth.network.close(number)
+        move || {
+            birth.network.close(number);
+            birth
+                .world
+                .look(|oracle, _| oracle.model.listens_no_more(&birth.life.name));
+        }
     };
     let drain = birth.drain.clone();
     let front = async move {

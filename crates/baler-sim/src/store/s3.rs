@@ -143,6 +143,15 @@ impl Answer {
         )
     }
 
+    /// As if this stretch of an object were in it.
+    pub(super) fn said_to_be(mut self, range: (u64, u64), total: u64) -> Self {
+        let mut headers = self.headers.iter_mut();
+        if let Some((_, said)) = headers.find(|(name, _)| *name == CONTENT_RANGE) {
+            *said = content_range(range, total);
+        }
+        self
+    }
+
     /// With this body, which may not be what the headers promise.
     pub(super) fn into_http(self, body: object_store::client::HttpResponseBody) -> HttpResponse {
         let mut response = Response::builder().status(self.status);
@@ -151,6 +160,12 @@ impl Answer {
         }
         response.body(body).expect("simulated headers are plain text")
     }
+}
+
+const CONTENT_RANGE: &str = "content-range";
+
+fn content_range(range: (u64, u64), total: u64) -> String {
+    format!("bytes {}-{}/{total}", range.0, range.1.saturating_sub(1))
 }
 
 /// What S3 would answer.
@@ -172,10 +187,7 @@ pub(super) fn answer(done: Done) -> Answer {
             answer.headers[0].1 = (range.1 - range.0).to_string();
             match whole {
                 true => answer,
-                false => answer.with(
-                    "content-range",
-                    format!("bytes {}-{}/{total}", range.0, range.1.saturating_sub(1)),
-                ),
+                false => answer.with(CONTENT_RANGE, content_range(range, total)),
             }
         }
         Done::Written { tag } => ok(String::new()).with("etag", tag),

@@ -16,6 +16,7 @@ use object_store::client::{
 use tokio::sync::oneshot;
 use tokio::time::{sleep, timeout};
 
+use super::Version;
 use super::objects::{Done, Op};
 use super::s3::{self, Answer};
 use crate::faults::Fault;
@@ -73,6 +74,7 @@ struct Fate {
     false_exists: bool,
     refused: bool,
     stale: bool,
+    elsewhere: bool,
     body: Body,
 }
 
@@ -111,6 +113,14 @@ impl Wire {
             false_exists: false,
             refused: world.is_stormy() && world.strikes_in_storm(),
             stale: matches!(op, Op::List { .. }) && world.strikes_often(Fault::StaleList),
+            elsewhere: matches!(
+                op,
+                Op::Get {
+                    head: false,
+                    range: Some(_),
+                    ..
+                }
+            ) && world.strikes_often(Fault::WrongRange),
             body: Body::Whole,
         };
         if op.is_data() {
@@ -218,7 +228,37 @@ impl Wire {
                 }
                 Answer::error(StatusCode::PRECONDITION_FAILED, "PreconditionFailed")
             }
+            (op, Done::Object { version, range, .. })
+                if fate.elsewhere && range.1 - range.0 < version.bytes.len() as u64 =>
+            {
+                self.note(op, "another range");
+                self.reached(25);
+                self.elsewhere(version, range)
+            }
             (_, done) => s3::answer(done),
+        }
+    }
+
+    /// Another stretch than was asked for: all of the object, or as many bytes from somewhere else, under their own name or, as
+    /// a broken cache would do it, under that of what was asked for.
+    fn elsewhere(&self, version: Version, asked: (u64, u64)) -> Answer {
+        let total = version.bytes.len() as u64;
+        let length = asked.1 - asked.0;
+        let places = total - length;
+        let from = (asked.0 + 1 + self.world.below(places)) % (places + 1);
+        let answer = |range| {
+            let head = false;
+            s3::answer(Done::Object {
+                version: version.clone(),
+                range,
+                head,
+            })
+        };
+        let found = (from, from + length);
+        match self.world.below(3) {
+            0 => answer((0, total)),
+            1 => answer(found),
+            _ => answer(found).said_to_be(asked, total),
         }
     }
 

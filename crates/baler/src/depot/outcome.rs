@@ -25,7 +25,7 @@ pub enum Publication {
         /// Its identity there.
         identity: Identity,
     },
-    /// It lies under neither name: somebody removed it. Its job cannot commit.
+    /// It lies under neither name as it was written: somebody removed it, or cut it short. Its job cannot commit.
     Missing,
 }
 

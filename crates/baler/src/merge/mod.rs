@@ -26,6 +26,7 @@ use baler_core::file::{Digest, KeyRange};
 use baler_core::job::{Copied, Dropped, InputRead, Job, Span};
 use baler_core::request::{Formats, Scope};
 use baler_core::stretch::Stretch;
+use baler_core::table::MergeSpec;
 use baler_core::time::TimeRange;
 
 use crate::depot::{Input, Output, Scratch};
@@ -51,15 +52,16 @@ pub trait Merge: fmt::Debug + Send + Sync {
     /// Merges the rows of one range of a job. All outputs are finished when it returns.
     fn merge(&self, work: &Work<'_>) -> Result<Merged, MergeFault>;
 
-    /// Reads an output of a job back: how many rows it holds, and their digest; or why it cannot be read. None where the format cannot
-    /// tell: then its bytes alone are compared with what was written.
+    /// Reads an output of a job of this spec back: how many rows it holds, and their digest. Where the store did not deliver, it is
+    /// `MergeFault::Read`: then nothing is said against the inputs. None where the format cannot tell: then its bytes alone are
+    /// compared with what was written.
     fn reread(
         &self,
-        job: &Job,
+        spec: &MergeSpec,
         output: &Arc<dyn Input>,
         memory_bytes: u64,
-    ) -> Option<Result<(u64, Digest), String>> {
-        let _ = (job, output, memory_bytes);
+    ) -> Option<Result<(u64, Digest), MergeFault>> {
+        let _ = (spec, output, memory_bytes);
         None
     }
 }

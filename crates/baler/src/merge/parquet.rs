@@ -10,7 +10,7 @@ use baler_core::table::MergeSpec;
 #[cfg(feature = "cli")]
 use baler_core::table::Verify;
 use baler_journal::host;
-use baler_merge::{Budget, MergeError, OutputSink, Progress, Report, Unwatched};
+use baler_merge::{Budget, FileError, MergeError, OutputSink, Progress, Report, Unwatched};
 
 use super::{Merge, MergeFault, Merged, Ways, Work, Written};
 use crate::depot::{Input, Output};
@@ -80,21 +80,33 @@ impl Merge for ParquetMerge {
 
     fn reread(
         &self,
-        job: &Job,
+        spec: &MergeSpec,
         output: &Arc<dyn Input>,
         memory_bytes: u64,
-    ) -> Option<Result<(u64, Digest), String>> {
+    ) -> Option<Result<(u64, Digest), MergeFault>> {
         let budget = Budget {
             memory_bytes,
             threads: 1,
         };
         let output = spec::input_for_engine(output.clone());
-        let hash = spec::hash_for_engine(job.merge.hash);
+        let hash = spec::hash_for_engine(spec.hash);
         let found = in_turn(|| baler_merge::digest_of(&output, hash, budget, &Unwatched));
         Some(match found {
             Ok((rows, digest)) => Ok((rows, spec::digest_of(digest))),
-            Err(error) => Err(error.to_string()),
+            Err(error) => Err(of_output(error)),
         })
+    }
+}
+
+/// What is read back is the only file there is.
+fn of_output(error: FileError) -> MergeFault {
+    match error {
+        FileError::Refused(reason) => MergeFault::Input {
+            culprits: vec![],
+            reason,
+        },
+        FileError::Read(source) => MergeFault::Read { input: 0, source },
+        FileError::Cancelled => MergeFault::Cancelled,
     }
 }
 

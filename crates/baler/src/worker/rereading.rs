@@ -3,14 +3,14 @@
 
 use std::sync::Arc;
 
-use baler_core::file::{File, FilePath, Identity, Origin};
+use baler_core::file::{Digest, File, FilePath, Identity, Origin};
 use baler_core::ids::Sequence;
 use baler_journal::host;
 
 use super::engine::{MergeEnd, Order, fault, panicked};
 use super::meter::Meter;
 use crate::depot::Input;
-use crate::merge::Written;
+use crate::merge::{MergeFault, Written};
 
 /// Looks at all outputs, one after another.
 pub(super) async fn check_all(
@@ -54,13 +54,17 @@ async fn check(order: &Arc<Order>, output: &Written, meter: &Meter) -> Result<()
         Ok(None) => Ok(()),
         Ok(Some(Ok(found))) if found == (rows, digest) => Ok(()),
         Ok(Some(Ok((found, _)))) => Err(damaged(&path, &differs(found, rows))),
-        Ok(Some(Err(error))) => Err(damaged(&path, &error)),
+        Ok(Some(Err(MergeFault::Read { source, .. }))) => Err(failed(source.to_string())),
+        Ok(Some(Err(MergeFault::Cancelled))) => Err(MergeEnd::Stopped),
+        Ok(Some(Err(error))) => Err(damaged(&path, &error.to_string())),
         Err(panic) => Err(panicked(&panic)),
     }
 }
 
-fn reread(order: &Order, input: &Arc<dyn Input>) -> Option<Result<(u64, baler_core::file::Digest), String>> {
-    order.merge.reread(&order.grant.job, input, order.memory_bytes)
+fn reread(order: &Order, input: &Arc<dyn Input>) -> Option<Result<(u64, Digest), MergeFault>> {
+    order
+        .merge
+        .reread(&order.grant.job.merge, input, order.memory_bytes)
 }
 
 fn differs(found: u64, rows: u64) -> String {

@@ -24,18 +24,23 @@ pub(super) async fn publish(
                 None => Publication::Missing,
             });
         }
+        // It will not become whole by being tried again: as little is there as if it were gone.
         Some(found) if found.bytes != staged.bytes => {
-            return Err(BucketError::Damaged {
-                path: staged.path.clone(),
-                what: format!("{} bytes written, {} there", staged.bytes, found.bytes),
-            });
+            let (path, written, there) = (&staged.path, staged.bytes, found.bytes);
+            tracing::error!("{path} is damaged: {written} bytes written, {there} there");
+            return Ok(Publication::Missing);
         }
         Some(_) => {}
     }
     let (from, to) = (depot.writable(&staged.path)?, depot.writable(output)?);
     let copied = depot.objects(Purpose::Publish).copy(&from, &to).await;
     // A lost answer is settled by looking; an error only counts where nothing is there.
-    match (published(depot, staged, output).await?, copied) {
+    let now = match published(depot, staged, output).await {
+        // It was damaged between the look at it and its copy.
+        Err(BucketError::Taken { .. }) if copied.is_ok() => return Ok(Publication::Missing),
+        now => now?,
+    };
+    match (now, copied) {
         (Some(identity), _) => Ok(Publication::Published { identity }),
         (None, Err(error)) => Err(BucketError::from_object_store(output, &error)),
         (None, Ok(())) => Err(BucketError::Damaged {
@@ -58,5 +63,44 @@ async fn published(
             what: format!("{} bytes written, {} there", staged.bytes, found.bytes),
         }),
         found => Ok(found),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use baler_core::file::{Digest, Place};
+    use object_store::memory::InMemory;
+    use object_store::path::Path;
+    use object_store::{ObjectStore, PutPayload};
+
+    use super::*;
+    use crate::store::{Bucket, BucketUrl};
+
+    const WRITTEN: &str = "rows";
+
+    async fn publish_from(lies_there: Option<&str>) -> Publication {
+        let store = std::sync::Arc::new(InMemory::new());
+        if let Some(text) = lies_there {
+            let put = PutPayload::from(text.to_owned());
+            store.put(&Path::from("root/staged"), put).await.expect("a store");
+        }
+        let url = BucketUrl::in_own(store, "root").expect("a root");
+        let depot = BucketDepot::new(Bucket::open(&url).expect("a bucket"), Place::Root);
+        let staged = Staged {
+            path: FilePath::in_root("staged"),
+            bytes: WRITTEN.len() as u64,
+            checksum: Digest::default(),
+        };
+        let published = publish(&depot, &staged, &FilePath::in_root("output")).await;
+        published.expect("the store answers")
+    }
+
+    /// Trap: an output that was cut short was tried to be published for ever, and its job never ended.
+    #[tokio::test]
+    async fn an_output_that_is_gone_or_cut_short_is_missing_for_good() {
+        let whole = publish_from(Some(WRITTEN)).await;
+        assert!(matches!(whole, Publication::Published { .. }), "{whole:?}");
+        assert_eq!(publish_from(Some("row")).await, Publication::Missing);
+        assert_eq!(publish_from(None).await, Publication::Missing);
     }
 }

@@ -33,6 +33,12 @@ impl RemoteDesk {
         let current = self.current();
         let (answered, mut unsure) = match self.show(current, protocol::RENEW, &held).await {
             Some(unsure) => (true, unsure),
+            None if baler_core::planted!(StopsWithItsWatcher) => {
+                for held in held {
+                    held.end(End::Lost);
+                }
+                return;
+            }
             None => (false, held),
         };
         // Who answers is asked to take them over first, so that all leases come to one watcher.

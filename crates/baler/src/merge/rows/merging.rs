@@ -4,7 +4,9 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::sync::Arc;
 
-use baler_core::job::{Dropped, Job};
+use baler_core::file::Digest;
+use baler_core::job::{Dropped, Job, Span};
+use baler_core::table::MergeSpec;
 use bytes::Bytes;
 
 use super::output::Outputs;
@@ -154,6 +156,26 @@ impl Merge for RowMerge {
             },
         })
     }
+
+    fn reread(
+        &self,
+        _spec: &MergeSpec,
+        output: &Arc<dyn Input>,
+        _memory_bytes: u64,
+    ) -> Option<Result<(u64, Digest), MergeFault>> {
+        let found = rows_and_digest(&*self.format, output);
+        Some(found.map_err(|error| error.of_input(0)))
+    }
+}
+
+fn rows_and_digest(format: &dyn RowFormat, output: &Arc<dyn Input>) -> Result<(u64, Digest), RowError> {
+    let (mut count, mut digest) = (0, Digest::default());
+    for row in format.read(output, &Span::default())? {
+        let (_position, row) = row?;
+        count += 1;
+        digest = digest.plus(row.digest());
+    }
+    Ok((count, digest))
 }
 
 /// The next row of each input.
@@ -212,5 +234,93 @@ impl<'a> Heads<'a> {
         self.order.push(Reverse((row.key.clone(), input)));
         self.next[input] = Some(row);
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{self, Write};
+
+    use super::*;
+    use crate::merge::rows::RowWriter;
+
+    /// Keys alone, one a line.
+    #[derive(Debug)]
+    struct Lines;
+
+    impl RowFormat for Lines {
+        fn name(&self) -> &str {
+            "lines"
+        }
+
+        fn read<'a>(&'a self, input: &'a Arc<dyn Input>, _: &'a Span) -> Result<Rows<'a>, RowError> {
+            let bytes = input.read_at(0, input.len() as usize)?;
+            let text = String::from_utf8(bytes.to_vec());
+            let text = text.map_err(|error| RowError::Damaged(error.to_string()))?;
+            let rows: Vec<Row> = text.lines().map(row).collect();
+            Ok(Box::new(rows.into_iter().zip(0..).map(|(row, at)| Ok((at, row)))))
+        }
+
+        fn write(&self) -> Box<dyn RowWriter> {
+            Box::new(Self)
+        }
+    }
+
+    impl RowWriter for Lines {
+        fn push(&mut self, row: &Row, output: &mut dyn Write) -> io::Result<()> {
+            output.write_all(&row.key)
+        }
+
+        fn end(self: Box<Self>, _: &mut dyn Write) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    fn row(key: &str) -> Row {
+        Row {
+            key: Bytes::from(key.to_owned()),
+            version: 0,
+            value: Bytes::new(),
+        }
+    }
+
+    /// What lies in the store, or a store that does not deliver.
+    struct Stored(Option<&'static [u8]>);
+
+    impl Input for Stored {
+        fn name(&self) -> &str {
+            "output"
+        }
+
+        fn len(&self) -> u64 {
+            self.0.map_or(1, |bytes| bytes.len() as u64)
+        }
+
+        fn read_at(&self, _: u64, _: usize) -> io::Result<Bytes> {
+            self.0
+                .map(Bytes::from_static)
+                .ok_or_else(|| io::Error::other("503"))
+        }
+    }
+
+    fn reread(stored: Option<&'static [u8]>) -> Result<(u64, Digest), MergeFault> {
+        let output: Arc<dyn Input> = Arc::new(Stored(stored));
+        let found = RowMerge::new(Lines).reread(&MergeSpec::default(), &output, 1 << 20);
+        found.expect("rows are read back")
+    }
+
+    #[test]
+    fn an_output_that_is_read_back_has_the_rows_that_lie_there() {
+        let digest = row("a").digest().plus(row("b").digest());
+        assert_eq!(reread(Some(b"a\nb\n")).ok(), Some((2, digest)));
+        let other = reread(Some(b"a\nc\n")).expect("rows");
+        assert_ne!(other, (2, digest));
+    }
+
+    /// Trap: inputs were blamed, and set aside, because the store did not answer while an output was read back.
+    #[test]
+    fn a_store_that_does_not_deliver_is_told_from_an_output_that_is_damaged() {
+        assert!(matches!(reread(None), Err(MergeFault::Read { .. })));
+        assert!(matches!(reread(Some(b"\xff")), Err(MergeFault::Input { .. })));
     }
 }
