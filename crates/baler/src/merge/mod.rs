@@ -53,7 +53,11 @@ pub trait Merge: fmt::Debug + Send + Sync {
     /// Reads an output back: how many rows it holds, and their digest. Where the store did not deliver, it is `MergeFault::Read`:
     /// then nothing is said against the inputs. None where the format cannot tell: then its bytes alone are compared with what was
     /// written.
-    fn reread(&self, output: &Arc<dyn Input>, memory_bytes: u64) -> Option<Result<(u64, Digest), MergeFault>> {
+    fn reread(
+        &self,
+        output: &Arc<dyn Input>,
+        memory_bytes: u64,
+    ) -> Option<Result<(u64, Digest), MergeFault>> {
         let _ = (output, memory_bytes);
         None
     }
