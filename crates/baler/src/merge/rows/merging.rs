@@ -191,6 +191,8 @@ impl<'a> Heads<'a> {
         let inputs = work.inputs.iter().enumerate();
         let rows: Vec<Rows<'a>> = inputs
             .map(|(index, input)| {
+                // A slow worker may take long over each: it moves all the same.
+                work.advanced(0);
                 format
                     .read(input, work.span)
                     .map_err(|error| error.of_input(index))
