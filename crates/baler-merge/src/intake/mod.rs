@@ -97,8 +97,8 @@ impl Intake<'_> {
                 let decoded_bytes = memory_of(&batch) as u64;
                 let (batch, positions) = self.inside(batch, input, &mut places)?;
                 report.positions += positions;
-                let mut sums = vec![0; batch.num_rows()];
-                report.digest += hash_rows(self.hash, &mut sums, &batch).map_err(|why| odd(&why))?;
+                let hashes = self.hash_rows(&batch, &mut report.digest);
+                let hashes = hashes.map_err(|why| odd(&why))?;
                 report.rows_read += batch.num_rows() as u64;
                 let bytes = memory_of(&batch);
                 let keys = match self.sort {
@@ -108,7 +108,7 @@ impl Intake<'_> {
                 let coded = Batch {
                     columns: coder.columns(&batch).map_err(|why| odd(&why))?,
                     keys,
-                    hashes: self.hashes.then(|| hashes_of(sums)),
+                    hashes,
                     rows: batch.num_rows(),
                 };
                 piler.push(coded, bytes)?;
@@ -120,14 +120,21 @@ impl Intake<'_> {
         }
         piler.finish(report)
     }
-}
 
-/// Hashes each row as the decoder gave it, into `sums`.
-fn hash_rows(hash: RowHash, sums: &mut [u128], batch: &RecordBatch) -> Result<Digest, ArrowError> {
-    for (field, column) in batch.schema_ref().fields().iter().zip(batch.columns()) {
-        hash.add_column(sums, field.name(), column)?;
+    /// Hashes each row as the decoder gave it; gives the hashes if they will be asked for.
+    fn hash_rows(
+        &self,
+        batch: &RecordBatch,
+        digest: &mut Digest,
+    ) -> Result<Option<Decimal128Array>, ArrowError> {
+        if !self.hashes {
+            *digest += self.hash.digest_of_batch(batch)?;
+            return Ok(None);
+        }
+        let (rows, of_batch) = self.hash.rows_of_batch(batch)?;
+        *digest += of_batch;
+        Ok(Some(hashes_of(rows)))
     }
-    Ok(hash.seal(sums))
 }
 
 /// As an array, so that they can be sorted with their rows; the type says nothing but 128 bits.

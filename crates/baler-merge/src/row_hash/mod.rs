@@ -4,6 +4,7 @@
 //! 64-bit ones (every NaN is the same NaN; 0.0 and -0.0 differ), times and time stamps in nanoseconds, dates in milliseconds,
 //! decimals without trailing zeros, strings and binaries as their bytes. Dictionaries and views hash as the values they stand for.
 
+mod blocks;
 mod flat;
 mod hashing;
 mod nested;
@@ -40,15 +41,6 @@ enum Kind {
 }
 
 impl RowHash {
-    /// The digest of a batch's rows.
-    pub(crate) fn digest_of_batch(self, batch: &RecordBatch) -> Result<Digest, ArrowError> {
-        let mut sums = vec![0; batch.num_rows()];
-        for (field, column) in batch.schema_ref().fields().iter().zip(batch.columns()) {
-            self.add_column(&mut sums, field.name(), column)?;
-        }
-        Ok(self.seal(&mut sums))
-    }
-
     /// Adds the hashes of a top-level column's values, one to each row.
     pub(crate) fn add_column(
         self,
