@@ -1,8 +1,8 @@
 //! One product a value: a row is the sum of its values, each times a factor of its column's, and the sum is sealed.
 //!
 //! ```text
-//! number → base + factor × number                                                            modulo 2^128
-//! bytes  → base + factor × first eight + second × last eight + third × length; more than sixteen: XXH3-128
+//! number → base + factor × number                                                     modulo 2^128
+//! bytes  → base, by their length + factor × first eight + second × last eight; more than sixteen: XXH3-128
 //! row    → the sum of its values, sealed: four rounds that mix its halves into each other
 //! ```
 //!
@@ -64,24 +64,18 @@ impl Weights {
             .wrapping_add(u128::from(self.second).wrapping_mul(i128::from(beside) as u128))
     }
 
-    /// Any bytes.
-    #[inline]
+    /// Any bytes. What is short becomes part of the loop that asks: a call would cost as much as the hash.
+    #[inline(always)]
     pub fn bytes(self, value: &[u8]) -> u128 {
         let (first, last) = match value.len() {
             8..=16 => (word(value), word(&value[value.len() - 8..])),
             0..8 => (few(value), 0),
-            _ => return self.many(value),
+            _ => return many(value, self.seed),
         };
         let length = self.third.rotate_left(value.len() as u32);
         times(self.factor, first)
             .wrapping_add(u128::from(self.second) * u128::from(last))
             .wrapping_add(self.base ^ u128::from(length))
-    }
-
-    #[inline]
-    fn many(self, value: &[u8]) -> u128 {
-        hash_9_to_32(value, self.seed)
-            .unwrap_or_else(|| xxhash_rust::xxh3::xxh3_128_with_seed(value, self.seed))
     }
 
     /// The sum of a structure's fields, as one value.
@@ -124,6 +118,11 @@ fn times(factor: u128, number: u64) -> u128 {
     (u128::from(factor as u64) * u128::from(number)).wrapping_add(u128::from(upper) << 64)
 }
 
+#[inline(never)]
+fn many(value: &[u8], seed: u64) -> u128 {
+    hash_9_to_32(value, seed).unwrap_or_else(|| xxhash_rust::xxh3::xxh3_128_with_seed(value, seed))
+}
+
 /// The first eight of at least as many bytes.
 #[inline]
 fn word(bytes: &[u8]) -> u64 {
@@ -131,7 +130,7 @@ fn word(bytes: &[u8]) -> u64 {
 }
 
 /// Fewer than eight bytes: beside their number, different for each.
-#[inline]
+#[inline(never)]
 fn few(bytes: &[u8]) -> u64 {
     let half = |bytes: &[u8]| bytes.first_chunk().map_or(0, |first| u32::from_le_bytes(*first));
     match bytes {

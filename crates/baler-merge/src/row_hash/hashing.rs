@@ -117,7 +117,7 @@ impl Hashing for Weights {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn bytes(self, value: &[u8]) -> u128 {
         self.bytes(value)
     }

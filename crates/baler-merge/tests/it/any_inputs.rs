@@ -240,6 +240,7 @@ fn spec(rows: usize) -> impl Strategy<Value = MergeSpec> {
             target_file_bytes: shape.0,
             row_group_rows: shape.1,
             codec: shape.2,
+            hash: RowHash::default(),
             decode_all: shape.0.is_multiple_of(3),
         }
     })
