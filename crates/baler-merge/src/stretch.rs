@@ -15,6 +15,7 @@ use crate::spec::{MergeSpec, Rule};
 use crate::write::Outputs;
 use std::collections::VecDeque;
 use std::path::Path;
+use std::sync::Arc;
 
 /// What all stretches have in common.
 pub(crate) struct Rows<'a> {
@@ -84,6 +85,7 @@ impl Rows<'_> {
             outline,
             codec: self.spec.codec,
             hash: self.spec.hash,
+            spare: Arc::default(),
         };
         let watch = order.map(|(sort, layouts)| Watch { sort, layouts });
         // Dropped rows are read, but neither hashed nor encoded.

@@ -4,7 +4,7 @@ use super::choose::{Way, choose, is_ours};
 use super::gather::Gather;
 use super::own_pages::OwnPages;
 use super::picks::{Picks, Piece};
-use super::sums::Sums;
+use super::sums::{Spare, Sums};
 use super::watch::{Ends, Seen, Watch};
 use crate::adapt::strict_cast;
 use crate::error::MergeError;
@@ -19,6 +19,7 @@ use arrow::array::{ArrayRef, AsArray};
 use arrow::datatypes::{DataType, Field, Int32Type, SchemaRef};
 use arrow::error::ArrowError;
 use parquet::arrow::arrow_writer::{ArrowColumnChunk, ArrowColumnWriter, compute_leaves};
+use std::sync::Arc;
 
 /// Makes column chunks.
 pub(crate) struct Encoder<'a> {
@@ -27,6 +28,7 @@ pub(crate) struct Encoder<'a> {
     pub(crate) outline: &'a Outline,
     pub(crate) codec: Codec,
     pub(crate) hash: RowHash,
+    pub(crate) spare: Arc<Spare>,
 }
 
 /// An encoded leaf.

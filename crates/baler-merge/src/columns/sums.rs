@@ -6,21 +6,41 @@ use crate::row_hash::{RowHash, add_codes};
 use arrow::array::{Array, ArrayRef, Int32Array};
 use arrow::error::ArrowError;
 use std::ops::Range;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// A sum for each row, piece by piece: columns in work are seldom at the same one, and none waits for a whole window.
 pub(crate) struct Sums {
     hash: RowHash,
     pieces: Vec<Mutex<PieceSums>>,
+    spare: Arc<Spare>,
+}
+
+/// Room for sums that earlier windows are done with: what is fresh from the system costs more than what is added to it.
+#[derive(Default)]
+pub(crate) struct Spare(Mutex<Vec<Vec<u128>>>);
+
+impl Spare {
+    fn take(&self) -> Vec<u128> {
+        self.lock().pop().unwrap_or_default()
+    }
+
+    fn give_back(&self, rows: Vec<u128>) {
+        self.lock().push(rows);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<Vec<u128>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 impl Sums {
     /// Nothing added yet.
-    pub(crate) fn over(pieces: &[Piece], hash: RowHash) -> Self {
-        let zeros = |piece: &Piece| Mutex::new(PieceSums::of(piece.rows));
+    pub(crate) fn over(pieces: &[Piece], hash: RowHash, spare: &Arc<Spare>) -> Self {
+        let zeros = |piece: &Piece| Mutex::new(PieceSums::of(piece.rows, spare.take()));
         Self {
             hash,
             pieces: pieces.iter().map(zeros).collect(),
+            spare: Arc::clone(spare),
         }
     }
 
@@ -33,7 +53,9 @@ impl Sums {
     pub(crate) fn seal(&self) -> Digest {
         let mut digest = Digest::EMPTY;
         for piece in 0..self.pieces.len() {
-            digest += self.of_piece(piece).seal(self.hash);
+            let mut sums = self.of_piece(piece);
+            digest += sums.seal(self.hash);
+            self.spare.give_back(std::mem::take(&mut sums.rows));
         }
         digest
     }
@@ -50,9 +72,11 @@ pub(super) struct PieceSums {
 }
 
 impl PieceSums {
-    fn of(rows: usize) -> Self {
+    fn of(rows: usize, mut room: Vec<u128>) -> Self {
+        room.clear();
+        room.resize(rows, 0);
         Self {
-            rows: vec![0; rows],
+            rows: room,
             alike: vec![0; rows.div_ceil(STRETCH_ROWS)],
         }
     }
@@ -150,7 +174,6 @@ fn all_alike<T: Copy + PartialEq>(values: &[T]) -> bool {
 mod tests {
     use super::*;
     use arrow::array::{Float64Array, Int64Array, StringArray, TimestampMillisecondArray};
-    use std::sync::Arc;
 
     /// Rows in which values stay the same for long, change in the middle of a stretch, and stay the same to the end.
     fn rows(count: usize) -> impl Iterator<Item = i64> {
@@ -183,7 +206,7 @@ mod tests {
         for hash in [RowHash::Xxh3, RowHash::Weighted] {
             // The last stretch is a short one, or of one row, or there is only one.
             for count in [20_000, 257, 256, 3, 1] {
-                let mut sums = PieceSums::of(count);
+                let mut sums = PieceSums::of(count, vec![7; 100]);
                 let mut expected = vec![0; count];
                 for (name, column) in &columns {
                     let column = column.slice(20_000 - count, count);

@@ -57,7 +57,7 @@ impl InWork {
         };
         let rows = cut.picks.rows;
         let cut = Arc::new(cut);
-        let sums = Arc::new(Sums::over(&cut.picks.pieces, encoder.hash));
+        let sums = Arc::new(Sums::over(&cut.picks.pieces, encoder.hash, &encoder.spare));
         let drops = (!cut.gone.is_empty()).then(|| {
             let cut = Arc::clone(&cut);
             crew.ask(move || {

@@ -69,9 +69,9 @@ async fn published(
 #[cfg(test)]
 mod tests {
     use baler_core::file::{Digest, Place};
+    use object_store::PutPayload;
     use object_store::memory::InMemory;
     use object_store::path::Path;
-    use object_store::{ObjectStore, PutPayload};
 
     use super::*;
     use crate::store::{Bucket, BucketUrl};

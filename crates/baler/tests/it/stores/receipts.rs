@@ -122,16 +122,7 @@ async fn receipts_go_with_their_table(place: Place) {
         let end = place.baler(args);
         assert_eq!(end.code, 0, "{}: {args:?}: {end:?}", place.name);
     };
-    ok(&[
-        "table",
-        "create",
-        &root,
-        "events",
-        "--sort-by",
-        "key",
-        "--grace",
-        "0s",
-    ]);
+    ok(&["table", "create", &root, "events", "--sort-by", "key"]);
     ok(&["table", "create", &root, "others", "--sort-by", "key"]);
     place.write_many("lake", 2, 4, 50).await;
     for (folder, table) in [("day=00", "events"), ("day=01", "others")] {
@@ -143,19 +134,17 @@ async fn receipts_go_with_their_table(place: Place) {
     }
     ok(&["compact", &root]);
     assert_eq!(receipts(&place, "lake", &["--table", "events"]).len(), 1);
-    // In a directory its inputs are gone already, as they have no grace period.
-    if place.name != "directory" {
-        let job = receipts(&place, "lake", &["--table", "events"])[0]["job"].to_string();
-        ok(&["undo", &root, &job]);
-        let undone = receipts(&place, "lake", &["--table", "events"]);
-        assert!(
-            undone[0]["undone"]["entry"].is_u64(),
-            "{}: {undone:?}",
-            place.name
-        );
-        let objects = place.names("lake/_baler/receipts").await;
-        assert_eq!(objects.len(), 3, "{}: two receipts and a mark", place.name);
-    }
+    let job = receipts(&place, "lake", &["--table", "events"])[0]["job"].to_string();
+    ok(&["undo", &root, &job]);
+    let undone = receipts(&place, "lake", &["--table", "events"]);
+    assert!(
+        undone[0]["undone"]["entry"].is_u64(),
+        "{}: {undone:?}",
+        place.name
+    );
+    let objects = place.names("lake/_baler/receipts").await;
+    assert_eq!(objects.len(), 3, "{}: two receipts and a mark", place.name);
+    ok(&["table", "alter", &root, "events", "--grace", "0s"]);
     ok(&["table", "drop", &root, "events"]);
     ok(&["gc", &root, "--now"]);
     ok(&["gc", &root, "--now"]);
