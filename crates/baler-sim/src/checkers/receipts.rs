@@ -1,4 +1,5 @@
-//! What a user is told of a job afterwards: in the end each committed job has one receipt, about the files that it replaced.
+//! What a user is told of a job afterwards: in the end each committed job has one receipt, about the files that it replaced, and only
+//! those of undone jobs are marked as such.
 
 use std::collections::BTreeSet;
 
@@ -18,12 +19,18 @@ pub(crate) fn at_end(model: &Model, objects: &Objects, wrong: &mut Wrong) {
             wrong.push((7, format!("{key} is no receipt")));
             continue;
         };
+        let commit = model.commits.get(&job);
+        if name.ends_with(".undone") {
+            if commit.is_none_or(|commit| !commit.undone) {
+                wrong.push((7, format!("{key} marks a job that was not undone")));
+            }
+            continue;
+        }
         found.insert(job);
         if model.ended.get(&job).map(String::as_str) != Some("committed") {
             wrong.push((7, format!("{key} is about a job that was not committed")));
         }
         let told = inputs(&version.bytes);
-        let commit = model.commits.get(&job);
         let replaced = commit.into_iter().flat_map(|commit| &commit.inputs);
         let replaced: BTreeSet<String> = replaced.map(|(path, _)| path.clone()).collect();
         if told.as_ref() != Some(&replaced) {
